@@ -1,49 +1,30 @@
 //! The command line: what the user types, and which part of ralphtool does it.
 //!
-//! Each command has a file of its own, with its clap arguments and a function `run`. A file imports
-//! only files of the rows above it:
-//!
-//! | files | what |
-//! | --- | --- |
-//! | `flags`, `terminal`, `context`, `output` | shared flags, the terminal, where a command works, standard output |
-//! | `repository`, `runtime`, `reporter` | the repository at hand, the async runtime, who shows a run |
-//! | `launch`, `tui`, `start` | prepare a run; the terminal UI; run and show it |
-//! | `list`, `loop_command`, … | one file per command |
-//! | `arguments` | the list of commands |
+//! Each command has a file of its own, with its clap arguments, a function `run` and its text.
+//! `arguments` lists the commands; `start` runs what `launch` prepared and shows it, with the
+//! terminal UI or a `reporter`.
 
 mod arguments;
 mod attach;
 mod attempts;
 mod completions;
-mod context;
 mod crash;
 mod demo;
 mod doctor;
 mod finish;
-mod finishing;
-mod flags;
 mod gc;
 mod init;
-mod launch;
 mod learnings;
 mod list;
 mod log;
 mod loop_command;
 mod man;
-mod output;
 mod prompt;
 mod reporter;
-mod repository;
-mod resume;
-mod rewind;
-mod runtime;
 mod show;
 mod start;
 mod status;
-mod terminal;
 mod trust;
-mod tui;
-mod undo;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -53,10 +34,12 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
+use crate::console::context::{Context, unfit};
+use crate::console::flags::{ColorArgument, GlobalArguments};
+use crate::tui::session;
 use crate::ui::failure::write_failure;
+use crate::ui::page::Page;
 use arguments::{Arguments, Command};
-use context::{Context, unfit};
-use flags::{ColorArgument, GlobalArguments};
 use ralph_base::os;
 use ralph_run::failure::{Failure, FailureKind};
 use ralph_run::settings::SettingsProblem;
@@ -102,13 +85,13 @@ fn parse_and_run(args: &[OsString]) -> ExitCode {
 
 fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {
     match &arguments.command {
-        None if context.has_screen() => tui::pick(context),
+        None if context.has_screen() => session::pick(context),
         None => list::run(&list::ListArguments::default(), context),
         Some(Command::Loop(given)) => loop_command::run(given, context),
-        Some(Command::Resume(given)) => resume::run(given, context),
+        Some(Command::Resume(given)) => loop_command::resume(given, context),
         Some(Command::Finish(given)) => finish::run(given, context),
-        Some(Command::Undo(given)) => undo::run(given, context),
-        Some(Command::Rewind(given)) => rewind::run(given, context),
+        Some(Command::Undo(given)) => finish::undo(given, context),
+        Some(Command::Rewind(given)) => finish::rewind(given, context),
         Some(Command::Attempts(given)) => attempts::run(given, context),
         Some(Command::Log(given)) => log::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
@@ -145,7 +128,9 @@ fn explain(message: &clap::Error) -> ExitCode {
 fn report(failure: &Failure, context: &Context) -> ExitCode {
     let mut stderr = std::io::stderr().lock();
     // There is no further place to complain to.
-    let _ = write_failure(failure, &mut stderr, context.paint_for(&std::io::stderr()));
+    let mut page = Page::new(context.paint_for(&std::io::stderr()));
+    write_failure(&mut page, failure);
+    let _ = stderr.write_all(page.text.as_bytes());
     let _ = stderr.flush();
     failure.kind.exit_code().into()
 }

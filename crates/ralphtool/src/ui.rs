@@ -2,31 +2,24 @@
 //!
 //! | files | what |
 //! | --- | --- |
-//! | `plain`, `json`, `bell` | the reporters, which show a run while it happens |
+//! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
-//! | `tui/` | the terminal UI |
-//! | `list`, `show`, `log`, `run_status`, … | the output of the command of that name |
+//! | `page`, `receipt`, `failure`, `gc` | text that is printed once |
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
+pub(crate) mod change_rows;
 pub(crate) mod failure;
 pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
-pub(crate) mod list;
-pub(crate) mod log;
+pub(crate) mod page;
 pub(crate) mod plain;
-pub(crate) mod plan;
 pub(crate) mod receipt;
-pub(crate) mod rows;
-pub(crate) mod run_status;
-pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod text;
-pub(crate) mod trust;
-pub(crate) mod tui;
 pub(crate) mod words;
 
 use std::io;

@@ -7,22 +7,19 @@ use super::attempts::AttemptsArguments;
 use super::completions::CompletionsArguments;
 use super::demo::DemoArguments;
 use super::doctor::DoctorArguments;
-use super::finish::FinishArguments;
-use super::flags::{EXIT_CODES, GlobalArguments};
+use super::finish::{FinishArguments, RewindArguments, UndoArguments};
 use super::gc::GcArguments;
 use super::init::InitArguments;
 use super::learnings::LearningsArguments;
 use super::list::ListArguments;
 use super::log::LogArguments;
-use super::loop_command::LoopArguments;
+use super::loop_command::{LoopArguments, ResumeArguments};
 use super::man::ManArguments;
 use super::prompt::PromptArguments;
-use super::resume::ResumeArguments;
-use super::rewind::RewindArguments;
 use super::show::ShowArguments;
 use super::status::StatusArguments;
 use super::trust::TrustArguments;
-use super::undo::UndoArguments;
+use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
 const EXAMPLES: &str = "\
 The way:

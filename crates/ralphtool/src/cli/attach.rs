@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::runtime::on_runtime;
-use super::{status, tui};
+use super::status;
+use crate::console::context::Context;
+use crate::console::runtime::on_runtime;
+use crate::tui::session;
 use ralph_run::failure::Failure;
 use ralph_run::status::State;
 
@@ -32,7 +33,7 @@ pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Fa
         let so_far = watch.refresh(Timestamp::now())?;
         let state = watch.status(Timestamp::now()).state;
         if state.is_live() {
-            return Box::pin(tui::attach(watch, so_far, context)).await;
+            return Box::pin(session::attach(watch, so_far, context)).await;
         }
         let failure = Failure::refused("no run is at work in this repository");
         Err(match state {

@@ -1,22 +1,26 @@
 //! `ralphtool attempts`: parked attempts are listed, shown and restored.
 
-mod text;
-
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use serde::Serialize;
 
-use super::context::Context;
-use super::finishing::{self, MoveFlags};
-use super::output;
-use super::repository::repository_to_read;
+use super::finish::{self, MoveFlags};
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
+use crate::ui::page::Page;
+use crate::ui::style::{DIM, NAME, STRONG};
+use crate::ui::text::{clean, clean_lines, truncate};
+use crate::ui::words::{self, shell};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
+use ralph_run::records::event::FailureKind;
 use ralph_vault::store::state_directory;
 use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
-use text::{AttemptRow, AttemptView, write_empty, write_list, write_one};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,12 +134,9 @@ fn list(
     if arguments.json {
         return output::json(&rows);
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| {
-        if rows.is_empty() {
-            return write_empty(out, story, arguments.all);
-        }
-        write_list(out, paint, &rows, Timestamp::now())
+    output::page(context, |page| match rows.as_slice() {
+        [] => write_empty(page, story, arguments.all),
+        rows => write_list(page, rows, Timestamp::now()),
     })
 }
 
@@ -164,8 +165,7 @@ fn show(
     if given.json {
         return output::json(&view);
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| write_one(out, paint, &view))
+    output::page(context, |page| write_one(page, &view))
 }
 
 fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode, Failure> {
@@ -186,17 +186,15 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     let code = output::print(&text)?;
     let ignored = changes.ignored.len();
     if ignored > 0 {
-        let names = finishing::files(&changes.ignored);
-        output::warn(
-            context,
-            [format!("ignored by git, kept, and not in the diff: {names}").as_str()],
-        );
+        let names = finish::files(&changes.ignored);
+        let text = format!("ignored by git, kept, and not in the diff: {names}");
+        output::warn(context, [text]);
     }
     Ok(code)
 }
 
 fn restore(given: &RestoreArguments, context: &Context) -> Result<ExitCode, Failure> {
-    finishing::run(context, given.flags, |session| {
+    finish::carry_out(context, given.flags, |session| {
         let paths = match &given.path {
             Some(path) => readings(path, &context.folder()?, session.top()),
             None => Vec::new(),
@@ -242,6 +240,167 @@ fn without_dots(path: &Path) -> PathBuf {
 
 fn unreadable(error: &CheckpointError) -> Failure {
     Failure::system(format!("could not look into the vault: {error}"))
+}
+
+/// How much of a reason the table shows.
+const REASON_WIDTH: usize = 60;
+
+/// How wide the labels of one attempt are.
+const LABEL: usize = 10;
+
+/// One parked attempt in the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct AttemptRow {
+    /// Its name, such as `2.1`.
+    attempt: String,
+    run: String,
+    story: String,
+    at: Timestamp,
+    kind: FailureKind,
+    reason: String,
+    changed_files: usize,
+}
+
+/// One parked attempt in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct AttemptView {
+    #[serde(flatten)]
+    row: AttemptRow,
+    created: Vec<String>,
+    modified: Vec<String>,
+    removed: Vec<String>,
+    /// Those of them that git ignores.
+    ignored: Vec<String>,
+    /// The folder with prompt, stdout and stderr.
+    transcript: String,
+    /// The diff, where there is one.
+    diff: Option<String>,
+    /// A newer run has an attempt of that name: this one must be asked for with its run.
+    is_shadowed: bool,
+}
+
+impl From<&ParkedAttempt> for AttemptRow {
+    fn from(parked: &ParkedAttempt) -> Self {
+        Self {
+            attempt: parked.note.label.clone(),
+            run: parked.run.0.clone(),
+            story: parked.attempt.story.0.clone(),
+            at: parked.at,
+            kind: parked.note.kind,
+            reason: parked.note.why.clone(),
+            changed_files: parked.note.changed_files,
+        }
+    }
+}
+
+/// Writes a table for each run; the rows of a run stand together.
+fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
+    let header = ["attempt", "parked", "files", "kind", "reason"];
+    for (place, rows) in rows.chunk_by(|one, two| one.run == two.run).enumerate() {
+        let gap = if place == 0 { "" } else { "\n" };
+        let run = rows.first().map_or("", |row| row.run.as_str());
+        let title = page.paint(DIM, format!("run {}", clean(run)));
+        page.line(format!("{gap}{title}"));
+        let rows: Vec<_> = rows.iter().map(|row| cells(row, now)).collect();
+        page.table(header, &rows);
+    }
+}
+
+fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 5] {
+    let plain = Style::new();
+    let reason = clean_lines(&row.reason).into_iter().next();
+    let parked = words::ago(now.duration_since(row.at).as_secs());
+    [
+        (STRONG, clean(&row.attempt)),
+        (plain, parked),
+        (plain, row.changed_files.to_string()),
+        (plain, kind(row.kind)),
+        (plain, truncate(&reason.unwrap_or_default(), REASON_WIDTH)),
+    ]
+}
+
+/// The kind as the records call it: short, and what one would search for.
+fn kind(kind: FailureKind) -> String {
+    let text = serde_json::to_value(kind).unwrap_or_default();
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+/// Writes that there is none.
+fn write_empty(page: &mut Page, story: Option<&str>, all: bool) {
+    let of = match (story, all) {
+        (Some(story), _) => format!(" of story {}", clean(story)),
+        (None, false) => " of the last run".to_owned(),
+        (None, true) => String::new(),
+    };
+    page.line(format!("no attempt{of} is parked here"));
+}
+
+/// Writes one attempt.
+fn write_one(page: &mut Page, view: &AttemptView) {
+    let row = &view.row;
+    let title = format!("attempt {}", clean(&row.attempt));
+    page.styled(STRONG, title);
+    let mut facts = vec![
+        ("run", clean(&row.run)),
+        ("story", clean(&row.story)),
+        (
+            "parked",
+            row.at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        ),
+        (
+            "kind",
+            format!("{}: {}", kind(row.kind), words::failure(row.kind)),
+        ),
+        ("transcript", clean(&view.transcript)),
+    ];
+    facts.extend(view.diff.iter().map(|diff| ("diff", clean(diff))));
+    page.facts(&facts, LABEL);
+    page.blank();
+    for line in clean_lines(&row.reason) {
+        page.line(format!("  {line}"));
+    }
+    page.blank();
+    for (mark, paths) in [
+        ("A", &view.created),
+        ("M", &view.modified),
+        ("D", &view.removed),
+    ] {
+        for path in paths {
+            let note = if view.ignored.contains(path) {
+                page.paint(DIM, "  (ignored by git, not in the diff)")
+            } else {
+                String::new()
+            };
+            page.line(format!(
+                "  {} {}{note}",
+                page.paint(NAME, mark),
+                clean(path)
+            ));
+        }
+    }
+    let none = view.created.is_empty() && view.modified.is_empty() && view.removed.is_empty();
+    if none {
+        page.line("  it changed no file");
+        return;
+    }
+    page.blank();
+    let label = shell(&row.attempt);
+    let run = if view.is_shadowed {
+        format!(" --run {}", shell(&row.run))
+    } else {
+        String::new()
+    };
+    let next = [
+        (
+            format!("ralphtool attempts diff {label}{run}"),
+            "shows the changes",
+        ),
+        (
+            format!("ralphtool attempts restore {label}{run}"),
+            "puts them into the tree",
+        ),
+    ];
+    page.commands(&next);
 }
 
 #[cfg(test)]

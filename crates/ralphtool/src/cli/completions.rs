@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::output;
+use crate::console::output;
 use ralph_run::failure::Failure;
 
 /// Flags of `completions`.

@@ -4,13 +4,13 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 
-use super::tui;
+use crate::tui::session;
 
 /// Replaces the panic message by one for users.
 pub(super) fn install() {
     std::panic::set_hook(Box::new(|info| {
         // The message must be seen, and the shell usable after it.
-        tui::restore_terminal();
+        session::restore_terminal();
         let mut stderr = io::stderr().lock();
         // There is no further place to complain to.
         let _ = write(&mut stderr, info, &Backtrace::capture());

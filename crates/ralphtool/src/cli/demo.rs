@@ -4,17 +4,18 @@ pub(super) mod agent;
 mod repository;
 mod result;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::repository::no_repository;
-use super::runtime::on_runtime;
-use super::{output, reporter, start};
+use super::{reporter, start};
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::no_repository;
+use crate::console::runtime::on_runtime;
+use crate::ui::page::Page;
 use crate::ui::plain::{NextSteps, Verbosity};
-use crate::ui::style::{NAME, Paint, STRONG};
+use crate::ui::style::{NAME, STRONG};
 use crate::ui::text::clean;
 use crate::ui::words::{Count, Noun};
 use ralph_plan::source::{self, Surroundings};
@@ -73,13 +74,12 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
     };
     // From here on there is something to look at, whatever happens.
     demo.keep();
-    let paint = context.paint_for(&io::stdout());
     let view = View {
         folder: &demo.path.to_string_lossy(),
         repository: &demo.repository.to_string_lossy(),
         program: &program(context),
     };
-    output::present(|out| write_start(out, paint, &view, stories))?;
+    output::page(context, |page| write_start(page, &view, stories))?;
     let run_folder = ready.run_folder();
     let verbosity = if arguments.verbose {
         Verbosity::Verbose
@@ -87,39 +87,32 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         Verbosity::Normal
     };
     let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
-    let code = start::show_run(Box::new(ready), reporter).await?;
+    let code = start::show_run(Box::new(ready), reporter, None).await?;
     if code != 0 {
-        output::present(|out| write_cut_short(out, paint, &view))?;
+        output::page(context, |page| write_cut_short(page, &view))?;
         return Ok(code.into());
     }
     let remains = Remains::read(&demo, &repository, &run_folder)
         .map_err(|error| Failure::system("could not look at what the run left").because(error))?;
-    output::present(|out| remains.write(out, paint, &view))
+    output::page(context, |page| remains.write(page, &view))
 }
 
 /// Says what is about to happen.
-fn write_start(
-    out: &mut dyn Write,
-    paint: Paint,
-    view: &View<'_>,
-    stories: usize,
-) -> io::Result<()> {
+fn write_start(page: &mut Page, view: &View<'_>, stories: usize) {
     let stories = Count(stories, Noun::Story);
     let head = format!("a throw-away repository with a change of {stories} is ready");
-    writeln!(out, "{}", paint.apply(STRONG, head))?;
-    writeln!(out, "  {}", paint.apply(NAME, clean(view.repository)))?;
-    writeln!(
-        out,
+    page.styled(STRONG, head);
+    page.line(format!("  {}", page.paint(NAME, clean(view.repository))));
+    page.line(format!(
         "  you have edited {EDITED} and added {UNTRACKED}, and committed neither"
-    )?;
-    writeln!(out, "  the embedded agent gets story 2 wrong at first\n")
+    ));
+    page.line("  the embedded agent gets story 2 wrong at first\n");
 }
 
 /// What to type for this program: its name where the shell finds it, else where it is.
 fn program(context: &Context) -> String {
     const NAME: &str = "ralphtool";
-    let path = context.environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str());
+    let path = context.variable("PATH");
     if find_program(NAME.as_ref(), path, &context.directory).is_some() {
         return NAME.to_owned();
     }

@@ -1,14 +1,14 @@
 //! `ralphtool doctor`: what would keep a run from starting, and what earlier ones left behind.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
-use super::runtime::on_runtime;
-use crate::ui::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
+use crate::ui::page::Page;
+use crate::ui::style::{BAD, DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};
 use ralph_run::doctor::{Diagnosis, Level, Scope, examine};
 use ralph_run::failure::Failure;
@@ -50,14 +50,13 @@ pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<Exit
     if arguments.json {
         output::json(&diagnosis)?;
     } else {
-        let paint = context.paint_for(&io::stdout());
-        output::present(|out| write(out, paint, &diagnosis))?;
+        output::page(context, |page| write(page, &diagnosis))?;
     }
     Ok(diagnosis.exit_code().into())
 }
 
 /// Writes a line for each finding, with a mark, and what to do about it.
-fn write(out: &mut dyn Write, paint: Paint, diagnosis: &Diagnosis) -> io::Result<()> {
+fn write(page: &mut Page, diagnosis: &Diagnosis) {
     let width = diagnosis.findings.iter().map(|it| columns(it.check)).max();
     let width = width.unwrap_or(0);
     for finding in &diagnosis.findings {
@@ -66,17 +65,16 @@ fn write(out: &mut dyn Write, paint: Paint, diagnosis: &Diagnosis) -> io::Result
             Level::Warning => (WARN, "!"),
             Level::Refusal | Level::Fault => (BAD, "✗"),
         };
-        let mark = paint.apply(style, mark);
-        let check = paint.apply(DIM, pad(finding.check, width));
-        writeln!(out, "{mark} {check}  {}", clean(&finding.message))?;
+        let mark = page.paint(style, mark);
+        let check = page.paint(DIM, pad(finding.check, width));
+        page.line(format!("{mark} {check}  {}", clean(&finding.message)));
         if let Some(hint) = &finding.hint {
             let margin = " ".repeat(width + 4);
-            let hint = paint.apply(DIM, format!("→ {}", clean(hint)));
-            writeln!(out, "{margin}{hint}")?;
+            let hint = page.paint(DIM, format!("→ {}", clean(hint)));
+            page.line(format!("{margin}{hint}"));
         }
     }
-    writeln!(out)?;
-    writeln!(out, "{}", paint.apply(STRONG, verdict(diagnosis)))
+    page.heading(verdict(diagnosis));
 }
 
 fn verdict(diagnosis: &Diagnosis) -> &'static str {
@@ -91,6 +89,7 @@ fn verdict(diagnosis: &Diagnosis) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::style::Paint;
     use ralph_run::doctor::Finding;
 
     #[test]
@@ -98,15 +97,15 @@ mod tests {
         let good = Finding::good("git", "git 2.47.3");
         let warning = Finding::warning("vault", "large\u{1b}[2J").hint("`ralphtool gc`");
         let refusal = Finding::refusal("repository", "a merge is in progress");
-        let mut out = Vec::new();
+        let mut page = Page::new(Paint::Plain);
         for findings in [
             vec![good.clone()],
             vec![good.clone(), warning.clone()],
             vec![good, warning, refusal],
         ] {
-            write(&mut out, Paint::Plain, &Diagnosis::of(findings)).unwrap();
-            writeln!(out).unwrap();
+            write(&mut page, &Diagnosis::of(findings));
+            page.blank();
         }
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        insta::assert_snapshot!(page.text);
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::output;
-use super::trust::can_ask;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::launch::trust::can_ask;
 use crate::ui::gc;
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode
                     .hint("pass `--yes` to remove it, or `--dry-run` to just look"),
             );
         }
-        let answer = output::ask(|out| write!(out, "remove it? [y/N] "))?;
+        let answer = output::ask("remove it? [y/N] ")?;
         if !matches!(answer.as_deref(), Some("y" | "yes")) {
             return output::print(b"nothing was removed\n");
         }

@@ -1,16 +1,15 @@
 //! `ralphtool init`: writes a commented `ralphtool.toml` with the gates it finds.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
-use super::repository::no_repository;
-use crate::ui::rows::{write_commands, write_facts};
-use crate::ui::style::{DIM, GOOD, Paint, STRONG, WARN};
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::no_repository;
+use crate::ui::page::Page;
+use crate::ui::style::{DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};
 use ralph_base::files::write_new;
 use ralph_run::failure::Failure;
@@ -56,8 +55,7 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
     let top = &repository.work_tree;
     let unread = |error| Failure::system("could not look at the repository").because(error);
     let found = candidates(&survey::folders(top).map_err(unread)?);
-    let path = context.environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str());
+    let path = context.variable("PATH");
     let gates = decide(&found, &survey::installed(&found, path, top));
     let agents = survey::agents(path, top);
     let page = text::write(&agents, &gates);
@@ -72,13 +70,12 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
             .hint("`ralphtool init --print` shows what a new one would say"));
     }
     trust_own(context, &file, page.as_bytes());
-    let paint = context.paint_for(&std::io::stdout());
     let written = Written {
         file: &file,
         agents: &agents,
         gates: &gates,
     };
-    output::present(|out| write_report(out, paint, &written))
+    output::page(context, |page| write_report(page, &written))
 }
 
 /// Allows what `init` has just written: the user asked for it. If that cannot be stored, the first
@@ -90,45 +87,48 @@ fn trust_own(context: &Context, file: &Path, page: &[u8]) {
 }
 
 /// Says which agent and gates the new file has, and what comes next.
-fn write_report(out: &mut dyn Write, paint: Paint, written: &Written<'_>) -> io::Result<()> {
+fn write_report(page: &mut Page, written: &Written<'_>) {
     let file = clean(&written.file.display().to_string());
-    writeln!(out, "{} {file}\n", paint.apply(GOOD, "wrote"))?;
+    page.line(format!("{} {file}\n", page.paint(GOOD, "wrote")));
     let agent = match written.agents {
         [] => "left open; none was found".to_owned(),
         [only] => format!("{only}, the only one that was found"),
         several => format!("left open; found were {}", several.join(", ")),
     };
-    write_facts(out, paint, &[("agent", agent)], LABEL)?;
-    write_gates(out, paint, written.gates)?;
-    writeln!(out, "\n{}", paint.apply(STRONG, "next"))?;
-    write_commands(out, paint, &NEXT)
+    page.facts(&[("agent", agent)], LABEL);
+    write_gates(page, written.gates);
+    page.heading("next");
+    page.commands(&NEXT);
 }
 
-fn write_gates(out: &mut dyn Write, paint: Paint, gates: &[Proposal]) -> io::Result<()> {
+fn write_gates(page: &mut Page, gates: &[Proposal]) {
     let (active, inactive): (Vec<&Proposal>, Vec<&Proposal>) =
         gates.iter().partition(|gate| gate.inactive.is_none());
     if active.is_empty() {
         let text = "no command that checks this repository was found: add one to the file";
-        writeln!(out, "  {} {text}", paint.apply(WARN, pad("gates", LABEL)))?;
+        page.line(format!(
+            "  {} {text}",
+            page.paint(WARN, pad("gates", LABEL))
+        ));
     }
     let widest = gates.iter().map(|gate| columns(&gate.name)).max();
     let name = |gate: &Proposal| pad(&clean(&gate.name), widest.unwrap_or(0));
     let labels = std::iter::once("gates").chain(std::iter::repeat(""));
     for (label, gate) in labels.zip(active) {
         let text = format!("{}  {}", name(gate), gate.run);
-        write_facts(out, paint, &[(label, text)], LABEL)?;
+        page.facts(&[(label, text)], LABEL);
     }
     for gate in inactive {
         let why = clean(gate.inactive.as_deref().unwrap_or(""));
         let text = format!("{}  not active: {why}", name(gate));
-        writeln!(out, "  {} {}", pad("", LABEL), paint.apply(DIM, text))?;
+        page.line(format!("  {} {}", pad("", LABEL), page.paint(DIM, text)));
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::style::Paint;
 
     #[test]
     fn a_new_file_is_told_with_its_gates() {
@@ -154,9 +154,9 @@ mod tests {
             agents: &[],
             gates: &[],
         };
-        let mut out = Vec::new();
-        write_report(&mut out, Paint::Plain, &full).unwrap();
-        write_report(&mut out, Paint::Plain, &empty).unwrap();
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        let mut page = Page::new(Paint::Plain);
+        write_report(&mut page, &full);
+        write_report(&mut page, &empty);
+        insta::assert_snapshot!(page.text);
     }
 }

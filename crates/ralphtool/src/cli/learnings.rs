@@ -1,18 +1,18 @@
 //! `ralphtool learnings`: the notes agents keep for a change.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write};
+use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::context::Context;
-use super::launch::only_change;
-use super::output;
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
+use crate::launch::only_change;
 use crate::ui::text::clean;
 use crate::ui::words::shell;
 use ralph_base::files::FileError;
@@ -128,25 +128,20 @@ fn print(notes: &Notes) -> Result<ExitCode, Failure> {
         return output::present(|out| std::io::copy(&mut file, out).map(drop));
     }
     output::present(|out| {
+        let mut write = |line: &[u8]| writeln!(out, "{}", clean(&String::from_utf8_lossy(line)));
         let mut written = Ok(());
         let mut lines = FileLines::at(0, LINE_CAP);
         lines.read(&file, usize::MAX, |line| {
-            written = write_line(out, line.bytes);
-            match written {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
+            written = write(line.bytes);
+            if written.is_ok() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
             }
         })?;
         written?;
-        match lines.unfinished() {
-            Some(rest) => write_line(out, rest.bytes),
-            None => Ok(()),
-        }
+        lines.unfinished().map_or(Ok(()), |rest| write(rest.bytes))
     })
-}
-
-fn write_line(out: &mut dyn Write, line: &[u8]) -> std::io::Result<()> {
-    writeln!(out, "{}", clean(&String::from_utf8_lossy(line)))
 }
 
 fn say_none(notes: &Notes) -> ExitCode {
@@ -164,7 +159,7 @@ fn say_none(notes: &Notes) -> ExitCode {
 fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
     if matches!(holder(&notes.vault), Ok(Some(_))) {
         let text = "a run is at work: its agent may add notes while you edit them";
-        output::warn(context, Some(text));
+        output::warn(context, [text]);
     }
     let editor = editor(context);
     let status = file::edit(&notes.path, &editor).map_err(|error| {
@@ -180,12 +175,9 @@ fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn editor(context: &Context) -> OsString {
-    let value = |name: &str| {
-        let found = context.environment.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value).filter(|it| !it.is_empty())
-    };
-    let found = value("VISUAL").or_else(|| value("EDITOR"));
-    found.cloned().unwrap_or_else(|| "vi".into())
+    let values = ["VISUAL", "EDITOR"].map(|name| context.variable(name));
+    let found = values.into_iter().flatten().find(|it| !it.is_empty());
+    found.map_or_else(|| "vi".into(), OsString::from)
 }
 
 fn clear(notes: &Notes) -> Result<ExitCode, Failure> {

@@ -2,14 +2,25 @@
 
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::output;
-use crate::ui::list;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::ui::change_rows::{ChangeRow, ChangeState, rows, shows_kind};
+use crate::ui::page::Page;
+use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use crate::ui::text::{clean, columns};
+use crate::ui::words;
 use ralph_plan::source;
 use ralph_run::failure::Failure;
+
+/// How wide a bar is.
+const BAR: usize = 10;
+
+/// How wide the table is at most, if leaving out the bar can help it.
+const WIDTH: usize = 80;
 
 /// Flags of `list`.
 #[derive(Debug, Default, Args)]
@@ -29,16 +40,182 @@ pub(super) struct ListArguments {
 pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCode, Failure> {
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
-    output::warn(context, found.warnings.iter().map(|it| it.message.as_str()));
-    let rows = list::rows(found.changes);
+    output::warn(context, found.warnings.iter().map(|it| &it.message));
+    let rows = rows(found.changes);
     if arguments.json {
         return output::json(&rows);
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| {
-        if rows.is_empty() {
-            return list::write_empty(out, paint, &found.folder.display().to_string());
-        }
-        list::write(out, paint, &rows, Timestamp::now())
+    output::page(context, |page| match rows.as_slice() {
+        [] => write_empty(page, &found.folder.display().to_string()),
+        rows => write(page, rows, Timestamp::now()),
     })
+}
+
+/// Writes the table, and below it why changes could not be read and which share a name.
+fn write(page: &mut Page, rows: &[ChangeRow], now: Timestamp) {
+    let mut trial = Page::new(Paint::Plain);
+    write_table(&mut trial, rows, now, true);
+    let fits = trial.text.lines().all(|line| columns(line) <= WIDTH);
+    write_table(page, rows, now, fits);
+    let reasons = rows.iter().filter_map(|row| match &row.state {
+        ChangeState::Unreadable { reason } => Some((&row.name, reason)),
+        _ => None,
+    });
+    for (index, (name, reason)) in reasons.enumerate() {
+        if index == 0 {
+            page.blank();
+        }
+        let name = page.paint(STRONG, clean(name));
+        page.line(format!("{name}: {}", clean(reason)));
+    }
+    let shared = rows.iter().filter(|row| row.target != row.name);
+    for (index, row) in shared.enumerate() {
+        if index == 0 {
+            page.line("\nseveral have the same name: say their path instead");
+        }
+        let target = page.paint(STRONG, clean(&row.target));
+        page.line(format!("  {}  {target}", clean(&row.name)));
+    }
+}
+
+/// Writes the table, with bars or without. The kind is left out where all are `OpenSpec`'s.
+fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) {
+    let kinds = shows_kind(rows);
+    let kind = if kinds { "kind" } else { "" };
+    let header = ["change", kind, "", "stories", "tasks", "modified", "state"];
+    let cells = |row: &ChangeRow| {
+        let (state, style) = state(&row.state);
+        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let kind = if kinds { row.kind.word() } else { "" };
+        let bar = bars.then(|| bar(row.tasks_done, row.tasks_total));
+        [
+            (STRONG, clean(&row.name)),
+            (DIM, kind.to_owned()),
+            (style, bar.unwrap_or_default()),
+            (
+                Style::new(),
+                format!("{}/{}", row.stories_done, row.stories_total),
+            ),
+            (
+                Style::new(),
+                format!("{}/{}", row.tasks_done, row.tasks_total),
+            ),
+            (DIM, age.map(words::ago).unwrap_or_default()),
+            (style, state.to_owned()),
+        ]
+    };
+    page.table(header, &rows.iter().map(cells).collect::<Vec<_>>());
+}
+
+/// Writes that there is no change, where they were looked for, and how to make one.
+fn write_empty(page: &mut Page, folder: &str) {
+    page.line(format!("no changes in `{}`", clean(folder)));
+    let command = page.paint(NAME, "openspec new change NAME");
+    let rest = "or run a checklist or `prd.json` by its path";
+    page.line(format!("make one with `{command}`, {rest}"));
+}
+
+const fn state(state: &ChangeState) -> (&'static str, Style) {
+    match state {
+        ChangeState::Open => ("open", Style::new()),
+        ChangeState::Done => ("done", GOOD),
+        ChangeState::Deferred => ("set aside", WARN),
+        ChangeState::NoTasks => ("no tasks", WARN),
+        ChangeState::Unreadable { .. } => ("unreadable", BAD),
+    }
+}
+
+/// A bar that is full only when everything is done, and empty only when nothing is.
+fn bar(done: usize, total: usize) -> String {
+    let filled = match (done, total) {
+        (0, _) | (_, 0) => 0,
+        (done, total) if done >= total => BAR,
+        (done, total) => (done * BAR / total).clamp(1, BAR - 1),
+    };
+    format!("{}{}", "█".repeat(filled), "░".repeat(BAR - filled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use ralph_plan::change::SourceKind;
+
+    fn row(name: &str, tasks: (usize, usize), state: ChangeState) -> ChangeRow {
+        ChangeRow {
+            name: name.to_owned(),
+            kind: SourceKind::OpenSpec,
+            path: format!("openspec/changes/{name}"),
+            target: name.to_owned(),
+            stories_done: tasks.0 / 3,
+            stories_total: tasks.1 / 3,
+            tasks_done: tasks.0,
+            tasks_total: tasks.1,
+            modified: Some("2026-11-15T20:00:00Z".parse().unwrap()),
+            state,
+        }
+    }
+
+    fn rows() -> Vec<ChangeRow> {
+        let reason = "permission denied\u{1b}[2J".to_owned();
+        vec![
+            row("add-retry", (1, 12), ChangeState::Open),
+            row("漢字", (12, 12), ChangeState::Done),
+            row("later", (8, 9), ChangeState::Deferred),
+            ChangeRow {
+                modified: None,
+                ..row("empty", (0, 0), ChangeState::NoTasks)
+            },
+            row("broken", (0, 0), ChangeState::Unreadable { reason }),
+        ]
+    }
+
+    #[test]
+    fn the_list_is_a_table() {
+        let now = "2026-11-15T22:00:00Z".parse().unwrap();
+        let mut page = Page::new(Paint::Plain);
+        write(&mut page, &rows(), now);
+        write_empty(&mut page, "openspec/changes");
+        page.text += &serde_json::to_string_pretty(&rows()[3..]).unwrap();
+        insta::assert_snapshot!(page.text);
+    }
+
+    #[test]
+    fn the_kinds_of_plans_are_told_where_they_differ() {
+        let of_kind = |kind, path: &str, row: ChangeRow| ChangeRow {
+            kind,
+            path: path.to_owned(),
+            target: path.to_owned(),
+            ..row
+        };
+        let mut rows = rows();
+        rows.truncate(1);
+        let prd = row("prd", (1, 6), ChangeState::Open);
+        rows.extend([
+            of_kind(SourceKind::PrdJson, "prd.json", prd.clone()),
+            of_kind(SourceKind::Checklist, "PRD.md", prd),
+        ]);
+        let now = "2026-11-15T22:00:00Z".parse().unwrap();
+        let mut page = Page::new(Paint::Plain);
+        write(&mut page, &rows, now);
+        insta::assert_snapshot!(page.text);
+    }
+
+    #[test]
+    fn the_bar_gives_way_to_a_long_name() {
+        let now = "2026-11-15T22:00:00Z".parse().unwrap();
+        let long = row(&"n".repeat(46), (8, 9), ChangeState::Open);
+        let mut page = Page::new(Paint::Plain);
+        write(&mut page, &[long], now);
+        let text = page.text;
+        assert!(!text.contains('█') && text.lines().all(|line| columns(line) <= 80));
+    }
+
+    #[test]
+    fn a_bar_is_full_only_when_all_is_done() {
+        assert_eq!(bar(0, 0), "░░░░░░░░░░");
+        assert_eq!(bar(1, 1000), "█░░░░░░░░░");
+        assert_eq!(bar(999, 1000), "█████████░");
+        assert_eq!(bar(5, 5), "██████████");
+    }
 }

@@ -2,16 +2,23 @@
 
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::context::Context;
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
-use super::{output, reporter, tui};
-use crate::ui::{Reporter, log, receipt};
+use super::reporter;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
+use crate::tui::session;
+use crate::ui::page::Page;
+use crate::ui::style::{BAD, GOOD, STRONG, WARN};
+use crate::ui::text::clean;
+use crate::ui::{Reporter, receipt, words};
 use ralph_run::failure::Failure;
 use ralph_run::history::lookup::{find_run, past_runs, read_run};
+use ralph_run::history::{RunState, RunSummary};
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
 use ralph_vault::store::{Vault, state_directory};
@@ -73,10 +80,9 @@ async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<Exi
     if arguments.json {
         return output::json(&runs);
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| match runs.as_slice() {
-        [] => log::write_empty(out),
-        runs => log::write(out, paint, runs, Timestamp::now()),
+    output::page(context, |page| match runs.as_slice() {
+        [] => page.line("no run took place in this repository"),
+        runs => write(page, runs, Timestamp::now()),
     })
 }
 
@@ -91,8 +97,7 @@ fn show_receipt(
     if arguments.markdown {
         return output::print(receipt::markdown::page(receipt).as_bytes());
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| receipt::write(out, paint, receipt))
+    output::page(context, |page| receipt::write(page, receipt))
 }
 
 async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
@@ -100,7 +105,7 @@ async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Fai
         return Err(Failure::refused("there is no terminal to show the run on")
             .hint("leave out `--tui` for a log"));
     }
-    Box::pin(tui::replay(records, context)).await
+    Box::pin(session::replay(records, context)).await
 }
 
 /// Shows what happened, as if it happened now.
@@ -110,4 +115,81 @@ fn show(records: &[Record], mut reporter: Box<dyn Reporter>) -> Result<ExitCode,
         .and_then(|()| reporter.close())
         .map_err(|error| Failure::system("could not write the output").because(error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the table.
+fn write(page: &mut Page, runs: &[RunSummary], now: Timestamp) {
+    let header = ["run", "change", "began", "stories", "cost", "outcome"];
+    let rows: Vec<_> = runs.iter().map(|run| cells(run, now)).collect();
+    page.table(header, &rows);
+}
+
+fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
+    let cost = match (run.cost_usd, run.tokens) {
+        (Some(cost), _) => words::cost(cost),
+        (None, 0) => "-".to_owned(),
+        (None, tokens) => format!("{} tokens", words::tokens(tokens)),
+    };
+    let plain = Style::new();
+    [
+        (STRONG, clean(&run.run.0)),
+        (plain, clean(&run.change)),
+        (plain, words::ago(now.duration_since(run.began).as_secs())),
+        (plain, format!("{}/{}", run.stories_done, run.stories_total)),
+        (plain, cost),
+        (style(run.state), words::run_state(run.state, run.finish)),
+    ]
+}
+
+fn style(state: RunState) -> Style {
+    match state {
+        RunState::AtWork => STRONG,
+        RunState::AllDone | RunState::StoryDone => GOOD,
+        RunState::Exhausted | RunState::Broken => BAD,
+        RunState::Interrupted | RunState::Stopped | RunState::Skipped | RunState::Limited => WARN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::style::Paint;
+    use ralph_base::ids::RunId;
+    use ralph_run::records::event::FinishChoice;
+
+    #[test]
+    fn runs_stand_in_a_table() {
+        let now: Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
+        let run = |id: &str, state, finish, cost_usd| RunSummary {
+            run: RunId(id.to_owned()),
+            change: "add-retry\u{1b}[31m".to_owned(),
+            began: "2026-01-02T09:00:00Z".parse().unwrap(),
+            ended: now,
+            state,
+            finish,
+            stories_done: 2,
+            stories_total: 12,
+            attempts: 3,
+            tokens: 1200,
+            cost_usd,
+        };
+        let runs = [
+            run("20260102-090000-abcd", RunState::AtWork, None, None),
+            run(
+                "20260101-090000-abcd",
+                RunState::AllDone,
+                Some(FinishChoice::Cleanup),
+                Some(1.5),
+            ),
+            run(
+                "20260101-080000-abcd",
+                RunState::Exhausted,
+                Some(FinishChoice::Keep),
+                None,
+            ),
+        ];
+        let mut page = Page::new(Paint::Plain);
+        write(&mut page, &runs, now);
+        insta::assert_snapshot!(page.text);
+    }
 }

@@ -1,13 +1,13 @@
-//! `ralphtool loop`: work through a change.
+//! `ralphtool loop`: work through a change; `ralphtool resume`: resume the last run.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::flags::{EXIT_CODES, RunArguments};
-use super::launch::{ChangeSelector, Consent, RunRequest};
 use super::start;
+use crate::console::context::Context;
+use crate::console::flags::{EXIT_CODES, RunArguments};
+use crate::launch::{ChangeSelector, RunRequest};
 use ralph_run::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -43,17 +43,31 @@ pub(super) struct LoopArguments {
 
 /// Runs the loop.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let request = RunRequest {
-        change: arguments
-            .change
-            .as_deref()
-            .map_or(ChangeSelector::OnlyOpen, ChangeSelector::Named),
-        fresh: arguments.fresh,
-        flags: &arguments.run,
-        chosen: None,
-        attended: arguments.run.allow_screen() && context.has_screen(),
-        consent: Consent::of(&arguments.run),
-    };
+    let change = arguments.change.as_deref();
+    let change = change.map_or(ChangeSelector::OnlyOpen, ChangeSelector::Named);
+    let request = RunRequest::of(change, arguments.fresh, &arguments.run, context);
+    start::run(&request, context)
+}
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  ralphtool resume                    goes on where the last run stopped
+  ralphtool resume --max-retries 5    with more retries than before
+  ralphtool resume --dry-run          what would be done; touches nothing
+
+";
+
+/// Flags of `resume`: those of `loop`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{RESUME_EXAMPLES}{EXIT_CODES}"))]
+pub(super) struct ResumeArguments {
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// Resumes the last run.
+pub(super) fn resume(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let request = RunRequest::of(ChangeSelector::LastRun, false, &arguments.run, context);
     start::run(&request, context)
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use super::output;
+use crate::console::output;
 use ralph_run::failure::Failure;
 use ralph_run::settings::keys::TABLES;
 use ralph_run::settings::variables::{CONFIG, TRUST};

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
+use crate::console::context::Context;
+use crate::console::output;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_base::ids::StoryId;
@@ -40,10 +40,7 @@ pub(super) struct PromptArguments {
 /// Prints the prompt of a story.
 pub(super) fn run(arguments: &PromptArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = context.change(&arguments.change)?;
-    output::warn(
-        context,
-        change.warnings.iter().map(|it| it.message.as_str()),
-    );
+    output::warn(context, change.warnings.iter().map(|it| &it.message));
     if change.stories.is_empty() {
         return Err(no_tasks(&change));
     }
@@ -73,7 +70,7 @@ fn chosen<'a>(
         StoryState::Done => Some(format!("story `{id}` is done already")),
         StoryState::Deferred => Some(format!("story `{id}` is set aside: a run would skip it")),
     };
-    output::warn(context, note.as_deref());
+    output::warn(context, note);
     Ok(Some(story))
 }
 
@@ -113,18 +110,14 @@ fn no_story(change: &Change, id: &str) -> Failure {
 
 /// The prompt of the first attempt at a story.
 fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<String, Failure> {
-    let repository = repository(&context.folder()?);
+    // A prompt can be printed without a repository.
+    let repository = Repository::discover(&context.folder()?).ok();
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;
-    output::warn(context, warnings.iter().map(String::as_str));
+    output::warn(context, warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
     let vault = Vault::folder_for(&state_directory(&context.environment)?, &place);
     prompt_of(change, story, &settings, &vault, None)
-}
-
-/// The repository around a folder; a prompt can be looked at without one.
-fn repository(folder: &Path) -> Option<Repository> {
-    Repository::discover(folder).ok()
 }
 
 /// The repository there would be, if one were made here.

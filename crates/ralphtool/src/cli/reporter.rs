@@ -4,33 +4,19 @@ use std::io::IsTerminal;
 
 use jiff::tz::TimeZone;
 
-use super::context::Context;
-use super::flags::RunArguments;
-use super::output;
-use super::terminal::{is_dumb, width};
+use crate::console::context::{Context, width};
+use crate::console::flags::RunArguments;
+use crate::console::output;
 use crate::ui::Reporter;
-use crate::ui::bell::Bell;
 use crate::ui::json::Json;
 use crate::ui::plain::{NextSteps, Plain, PlainOptions, Screen, Verbosity};
-use ralph_run::records::notify::Listener;
 
-/// The reporter of a run, as flags and terminal ask for. With a `listener` it also notifies the
-/// user, on a terminal that can.
-pub(super) fn of_run(
-    arguments: &RunArguments,
-    listener: Option<Listener>,
-    context: &Context,
-) -> Box<dyn Reporter + Send> {
+/// The reporter of a run, as flags and terminal ask for.
+pub(super) fn of_run(arguments: &RunArguments, context: &Context) -> Box<dyn Reporter + Send> {
     if arguments.json {
         return Box::new(Json::new(output::stdout()));
     }
-    let reporter = plain(arguments.verbosity(), NextSteps::Shown, context);
-    match (listener, screen(context)) {
-        (Some(listener), Screen::Terminal(_)) => {
-            Box::new(Bell::new(reporter, listener, output::stdout()))
-        }
-        _ => reporter,
-    }
+    plain(arguments.verbosity(), NextSteps::Shown, context)
 }
 
 /// The log, as the terminal can show it.
@@ -65,7 +51,7 @@ fn plain_on(screen: Screen, verbosity: Verbosity, next: NextSteps, context: &Con
 fn screen(context: &Context) -> Screen {
     match std::io::stdout().is_terminal() {
         false => Screen::Pipe,
-        true if is_dumb(&context.environment) => Screen::DumbTerminal,
-        true => Screen::Terminal(Box::new(width)),
+        true if context.can_redraw() => Screen::Terminal(Box::new(width)),
+        true => Screen::DumbTerminal,
     }
 }

@@ -1,25 +1,27 @@
 //! Starts a run and shows it: on the screen, or with a reporter on a thread of its own, so that a
 //! slow terminal never holds up the loop.
 
+use std::io::Write as _;
 use std::process::ExitCode;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc::{Receiver, channel};
 
-use super::context::Context;
-use super::flags::RunArguments;
-use super::launch::{self, LaunchOutcome, RunRequest};
-use super::runtime::on_runtime;
-use super::{output, reporter, tui};
-use crate::ui::Reporter;
-use crate::ui::words;
+use super::reporter;
+use crate::console::context::Context;
+use crate::console::flags::RunArguments;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
+use crate::launch::{self, LaunchOutcome, RunRequest};
+use crate::tui::session;
+use crate::ui::{Reporter, bell, words};
 use ralph_plan::change::Change;
 use ralph_run::engine::Audience;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::records::event::{Event, Record};
+use ralph_run::records::notify::Listener;
 
 /// How many times records may wait to be shown.
 const WAITING: usize = 256;
@@ -42,11 +44,14 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
         }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
-        LaunchOutcome::Ready(ready) if request.attended => Box::pin(tui::run(ready, context)).await,
+        LaunchOutcome::Ready(ready) if request.attended => {
+            Box::pin(session::run(ready, context)).await
+        }
         LaunchOutcome::Ready(ready) => {
-            let reporter = reporter::of_run(request.flags, ready.caller(), context);
-            let code = show_run(ready, reporter).await?;
-            Ok(code.into())
+            let reporter = reporter::of_run(request.flags, context);
+            let calls = !request.flags.json && context.can_redraw();
+            let caller = ready.caller().filter(|_| calls);
+            Ok(show_run(ready, reporter, caller).await?.into())
         }
     }
 }
@@ -66,41 +71,34 @@ fn nothing_left(
     output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }
 
-/// Runs what is ready while a reporter shows it; gives the run's exit code.
+/// Runs what is ready while a reporter shows it, and a listener calls the user; gives the run's
+/// exit code.
 pub(super) async fn show_run(
     ready: Box<PreparedRun>,
     reporter: Box<dyn Reporter + Send>,
+    caller: Option<Listener>,
 ) -> Result<u8, Failure> {
-    let (audience, shown) = report(reporter);
+    let (records, receiver) = channel(WAITING);
+    let audience = Audience {
+        records,
+        detail_level: reporter.detail_level(),
+    };
+    let shown = std::thread::spawn(move || report(reporter, caller, receiver));
     let end = Box::pin(ready.run(audience, None)).await;
-    finish_showing(shown)?;
+    match shown.join() {
+        Ok(shown) => {
+            shown.map_err(|error| Failure::system("could not write the output").because(error))?;
+        }
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
     let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
     Ok(end.exit_code)
 }
 
-fn finish_showing(shown: std::thread::JoinHandle<std::io::Result<()>>) -> Result<(), Failure> {
-    match shown.join() {
-        Ok(result) => {
-            result.map_err(|error| Failure::system("could not write the output").because(error))
-        }
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-/// Starts a thread that reports; it ends when the audience is dropped.
-fn report(reporter: Box<dyn Reporter + Send>) -> (Audience, JoinHandle<std::io::Result<()>>) {
-    let (records, receiver) = channel(WAITING);
-    let detail_level = reporter.detail_level();
-    let shown = std::thread::spawn(move || write_all(reporter, receiver));
-    let audience = Audience {
-        records,
-        detail_level,
-    };
-    (audience, shown)
-}
-
-fn write_all(
+/// Shows records until the sender is gone.
+fn report(
     mut reporter: Box<dyn Reporter + Send>,
+    mut caller: Option<Listener>,
     mut receiver: Receiver<Vec<Record>>,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -113,6 +111,13 @@ fn write_all(
                     let now = Timestamp::now();
                     for record in &records {
                         reporter.show(record, now)?;
+                        let told = caller.as_mut().and_then(|caller| caller.hear(record));
+                        if let Some(told) = told {
+                            reporter.flush()?;
+                            let mut out = output::stdout();
+                            out.write_all(bell::call(&told.message).as_bytes())?;
+                            out.flush()?;
+                        }
                     }
                     reporter.flush()?;
                 }

@@ -1,6 +1,6 @@
 //! `ralphtool status`: the run of this repository, from any terminal.
 
-use std::io::{BufWriter, ErrorKind, IsTerminal as _, Stdout, Write};
+use std::io::{BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,15 +8,23 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::context::Context;
-use super::repository::repository_to_read;
-use super::runtime::on_runtime;
-use super::terminal;
-use crate::ui::run_status::{self, View};
+use crate::console::context::{self, Context};
+use crate::console::repository::repository_to_read;
+use crate::console::runtime::on_runtime;
+use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use crate::ui::text::{clean, clean_lines, columns, pad, truncate};
+use crate::ui::words;
 use ralph_run::failure::Failure;
-use ralph_run::status::Status;
+use ralph_run::records::event::{FinishChoice, Outcome};
 use ralph_run::status::lookup::Watch;
+use ralph_run::status::{Activity, State, Status};
 use ralph_vault::store::{Vault, state_directory};
+
+/// How wide the names of the lines are.
+const LABEL: usize = 9;
+
+/// How much of a reason is shown.
+const REASON: usize = 160;
 
 /// How often it is looked whether something happened.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -76,45 +84,25 @@ pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
     Watch::open(repository, vault)
 }
 
-/// How it is shown.
-enum Format {
-    /// All of it, once.
-    Once,
-    /// All of it, drawn over what was there before.
-    InPlace {
-        /// How many lines that is.
-        drawn: usize,
-        /// What they say.
-        lines: Vec<String>,
-    },
-    /// A line for each turn.
-    Lines(Option<Status>),
-    /// An object once, or for each turn.
-    Json(Option<Status>, bool),
-}
-
 struct Printer {
-    format: Format,
+    json: bool,
+    watch: bool,
+    is_terminal: bool,
     view: View,
     out: BufWriter<Stdout>,
-    is_terminal: bool,
+    /// What was shown last.
+    last: Option<Status>,
+    /// The lines on a terminal, which are drawn over.
+    drawn: Vec<String>,
 }
 
 impl Printer {
     fn of(arguments: &StatusArguments, context: &Context) -> Self {
         let stdout = std::io::stdout();
-        let is_terminal = stdout.is_terminal() && !terminal::is_dumb(&context.environment);
-        let format = match (arguments.json, arguments.watch) {
-            (true, is_watch) => Format::Json(None, is_watch),
-            (false, false) => Format::Once,
-            (false, true) if is_terminal => Format::InPlace {
-                drawn: 0,
-                lines: Vec::new(),
-            },
-            (false, true) => Format::Lines(None),
-        };
         Self {
-            format,
+            json: arguments.json,
+            watch: arguments.watch,
+            is_terminal: context.can_redraw(),
             view: View {
                 paint: context.paint_for(&stdout),
                 zone: TimeZone::system(),
@@ -122,46 +110,38 @@ impl Printer {
                 now: Timestamp::now(),
             },
             out: BufWriter::new(stdout),
-            is_terminal,
+            last: None,
+            drawn: Vec::new(),
         }
     }
 
     fn show(&mut self, status: &Status, now: Timestamp, is_over: bool) -> std::io::Result<()> {
         self.view.now = now;
-        self.view.columns = self.is_terminal.then(terminal::width);
-        match &mut self.format {
-            Format::Once => run_status::write(&mut self.out, &self.view, status)?,
-            Format::InPlace { drawn, lines } => {
-                let fresh = run_status::lines(&self.view, status);
-                if fresh != *lines {
-                    draw_over(&mut self.out, *drawn, &fresh)?;
-                    *drawn = fresh.len();
-                    *lines = fresh;
+        self.view.columns = self.is_terminal.then(context::width);
+        let last = self.last.as_ref();
+        let is_turn = last.is_none_or(|last| last.turn() != status.turn());
+        match (self.json, self.watch) {
+            (true, _) if !is_turn && !is_over => {}
+            (true, true) => writeln!(self.out, "{}", serde_json::to_string(status)?)?,
+            (true, false) => writeln!(self.out, "{}", serde_json::to_string_pretty(status)?)?,
+            (false, true) if !self.is_terminal => {
+                if is_turn {
+                    writeln!(self.out, "{}", line(&self.view, status))?;
                 }
             }
-            Format::Lines(last) => {
-                if is_turn(last.as_ref(), status) {
-                    writeln!(self.out, "{}", run_status::line(&self.view, status))?;
-                    *last = Some(status.clone());
+            (false, watch) => {
+                let fresh = lines(&self.view, status);
+                match watch {
+                    true if fresh == self.drawn => {}
+                    true => draw_over(&mut self.out, self.drawn.len(), &fresh)?,
+                    false => writeln!(self.out, "{}", fresh.join("\n"))?,
                 }
-            }
-            Format::Json(last, is_watch) => {
-                if is_turn(last.as_ref(), status) || is_over {
-                    let text = match is_watch {
-                        true => serde_json::to_string(status)?,
-                        false => serde_json::to_string_pretty(status)?,
-                    };
-                    writeln!(self.out, "{text}")?;
-                    *last = Some(status.clone());
-                }
+                self.drawn = fresh;
             }
         }
+        self.last = Some(status.clone());
         self.out.flush()
     }
-}
-
-fn is_turn(last: Option<&Status>, status: &Status) -> bool {
-    last.is_none_or(|last| last.turn() != status.turn())
 }
 
 /// Draws lines over those that were drawn last.
@@ -175,3 +155,235 @@ fn draw_over(out: &mut dyn Write, drawn: usize, lines: &[String]) -> std::io::Re
     // Fewer lines than before.
     write!(out, "\u{1b}[J")
 }
+
+/// How it is shown.
+#[derive(Debug, Clone)]
+struct View {
+    /// Whether it is coloured.
+    paint: Paint,
+    /// The zone of the times.
+    zone: TimeZone,
+    /// No line is longer; none where they may be of any length.
+    columns: Option<usize>,
+    /// The time it is.
+    now: Timestamp,
+}
+
+/// All that is known, line by line.
+fn lines(view: &View, status: &Status) -> Vec<String> {
+    let paint = view.paint;
+    // Cut to the columns that are left beside those taken.
+    let fit = |text: &str, taken: usize| match view.columns {
+        Some(columns) => truncate(text, columns.saturating_sub(taken)),
+        None => text.to_owned(),
+    };
+    let headline = match &status.change {
+        Some(change) => format!("`{}`: {}", clean(change), headline(status, view)),
+        None => headline(status, view),
+    };
+    let mut lines = vec![paint.apply(style(status), fit(&headline, 0))];
+    let facts = facts(view, status);
+    let indent = 2 + LABEL + 1;
+    for (name, value) in facts {
+        let name = paint.apply(DIM, pad(name, LABEL));
+        lines.push(format!("  {name} {}", fit(&value, indent)));
+    }
+    if status.next.is_empty() {
+        return lines;
+    }
+    lines.push(String::new());
+    lines.push(paint.apply(STRONG, "next"));
+    let widest = status.next.iter().map(|it| columns(it.command)).max();
+    for step in &status.next {
+        let command = format!("  {}", pad(step.command, widest.unwrap_or(0)));
+        let command = fit(&command, 0);
+        let why = fit(step.why, columns(&command) + 2);
+        let (command, why) = (paint.apply(NAME, command), paint.apply(DIM, why));
+        lines.push(format!("{command}  {why}"));
+    }
+    lines
+}
+
+/// One line for a log.
+fn line(view: &View, status: &Status) -> String {
+    let mut parts = vec![headline(status, view)];
+    if let Some(story) = &status.story {
+        parts.push(story_of(status, story.position, &story.title));
+    }
+    parts.extend(attempt(status));
+    if status.state == State::AtWork {
+        parts.extend(doing(status, view));
+    }
+    if let Some(failure) = &status.last_failure
+        && status.state.is_live()
+    {
+        let why = words::failure(failure.kind);
+        parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
+    }
+    parts.extend(words::used(status.tokens, status.cost_usd));
+    let time = view.now.to_zoned(view.zone.clone());
+    format!("{} {}", time.strftime("%H:%M:%S"), parts.join(" · "))
+}
+
+fn headline(status: &Status, view: &View) -> String {
+    match (status.state, &status.outcome) {
+        (State::None, _) => "no run took place in this repository".to_owned(),
+        (State::AtWork, _) if status.run.is_none() => "a run is about to begin".to_owned(),
+        (State::AtWork, _) => match status.asked {
+            Some("stop") => "at work, about to stop".to_owned(),
+            Some("skip") => "at work, about to skip the story".to_owned(),
+            Some(_) => "at work, about to pause".to_owned(),
+            None => "at work".to_owned(),
+        },
+        (State::Waiting, _) => match &status.doing {
+            Some(Activity::Waiting { until, .. }) => {
+                format!("waiting until {}", when(*until, view))
+            }
+            _ => "waiting".to_owned(),
+        },
+        (State::Paused, _) => "paused; p goes on in its terminal".to_owned(),
+        (State::Choosing, outcome) => {
+            let why = why(outcome.as_ref(), status);
+            format!("{why}; what becomes of it is chosen in its terminal")
+        }
+        (State::Interrupted, _) => "interrupted".to_owned(),
+        (State::Stopped, outcome) => format!("{}; not finished", why(outcome.as_ref(), status)),
+        (State::Finished, outcome) => {
+            let why = why(outcome.as_ref(), status);
+            match status.finish {
+                None => why,
+                Some(FinishChoice::Keep) => format!("{why}; its branch is kept"),
+                Some(FinishChoice::Cleanup) => format!("{why}; cleaned up"),
+                Some(FinishChoice::Abandon) => format!("{why}; abandoned"),
+            }
+        }
+    }
+}
+
+fn why(outcome: Option<&Outcome>, status: &Status) -> String {
+    let open = status.stories_total.saturating_sub(status.stories_done);
+    outcome.map_or_else(
+        || "it did not come to its end".to_owned(),
+        |outcome| words::outcome(outcome, open),
+    )
+}
+
+fn style(status: &Status) -> anstyle::Style {
+    match (status.state, &status.outcome) {
+        (State::None | State::AtWork, _) => STRONG,
+        (State::Waiting | State::Paused | State::Interrupted, _) => WARN.bold(),
+        (_, Some(Outcome::AllDone | Outcome::StoryDone)) => GOOD.bold(),
+        (_, Some(Outcome::Exhausted { .. } | Outcome::Broken { .. })) => BAD,
+        _ => WARN.bold(),
+    }
+}
+
+fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let Some(run) = &status.run else {
+        return facts;
+    };
+    facts.push(("run", clean(&run.0)));
+    if let Some(branch) = &status.branch {
+        facts.push(("branch", clean(branch)));
+    }
+    if status.stories_total > 0 {
+        let done = format!("{} of {} done", status.stories_done, status.stories_total);
+        facts.push(("stories", done));
+    }
+    if let Some(story) = &status.story {
+        let mut text = story_of(status, story.position, &story.title);
+        if let Some(attempt) = attempt(status) {
+            text = format!("{text}, {attempt}");
+        }
+        facts.push(("story", text));
+    }
+    if let Some(agent) = &status.agent {
+        let model = status.model.as_ref().map(|it| format!(" ({})", clean(it)));
+        let agent = format!("{}{}", clean(agent), model.unwrap_or_default());
+        facts.push(("agent", agent));
+    }
+    if let Some(doing) = doing(status, view) {
+        facts.push(("doing", doing));
+    }
+    if let Some(left) = status.interrupted {
+        let text = format!("{}; at the next start {}", left.found, left.then);
+        facts.push(("left", text));
+    }
+    facts.push(("time", words::clock(status.elapsed_ms)));
+    let used = words::used(status.tokens, status.cost_usd);
+    facts.extend(used.map(|used| ("used", used)));
+    facts.extend(words::budget(&status.budget).map(|budget| ("at most", budget)));
+    if status.warnings > 0 {
+        let text = format!("{}; `ralphtool log last` shows them", status.warnings);
+        facts.push(("warnings", text));
+    }
+    if let Some(failure) = &status.last_failure {
+        let reason = clean_lines(&failure.reason).join(" ");
+        let why = words::failure(failure.kind);
+        let mut text = format!("{} {why}", clean(&failure.attempt));
+        if !reason.is_empty() {
+            text = format!("{text}: {}", truncate(&reason, REASON));
+        }
+        facts.push(("failure", text));
+    }
+    if let Some(owner) = &status.owner {
+        facts.push(("owner", clean(owner)));
+    }
+    facts
+}
+
+fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {
+    match position {
+        Some(position) => format!("{position} of {}: {}", status.stories_total, clean(title)),
+        None => clean(title),
+    }
+}
+
+fn attempt(status: &Status) -> Option<String> {
+    let story = status.story.as_ref()?;
+    let (number, most) = (story.attempt?, story.max_attempts?);
+    Some(format!("attempt {number} of {most}"))
+}
+
+fn doing(status: &Status, view: &View) -> Option<String> {
+    let since = |at: Timestamp| words::clock_between(at, view.now);
+    Some(match status.doing.as_ref()? {
+        Activity::Between => "checking and saving".to_owned(),
+        Activity::Agent { since: at, says } => {
+            let says = says.as_ref().map(|it| format!(": {}", clean(it)));
+            format!(
+                "the agent works, {}{}",
+                since(*at),
+                says.unwrap_or_default()
+            )
+        }
+        Activity::Gate {
+            gate,
+            baseline,
+            since: at,
+        } => {
+            let place = if *baseline { " on the checkpoint" } else { "" };
+            format!("gate `{}` runs{place}, {}", clean(gate), since(*at))
+        }
+        Activity::Waiting { reason, until } => {
+            let left = words::clock_between(view.now, *until);
+            format!("{left} to wait: {}", clean(reason))
+        }
+    })
+}
+
+/// A time of day, with the day where that is another one.
+fn when(at: Timestamp, view: &View) -> String {
+    let here = |time: Timestamp| time.to_zoned(view.zone.clone());
+    let (at, now) = (here(at), here(view.now));
+    let format = if at.date() == now.date() {
+        "%H:%M:%S"
+    } else {
+        "%Y-%m-%d %H:%M"
+    };
+    at.strftime(format).to_string()
+}
+
+#[cfg(test)]
+mod tests;

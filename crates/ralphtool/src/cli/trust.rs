@@ -1,18 +1,16 @@
-//! `ralphtool trust`: allows what the repository's own settings file asks for; and the question that
-//! `loop` and `resume` ask before they run any of it.
+//! `ralphtool trust`: allows what the repository's own settings file asks for.
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::context::Context;
-use super::output;
-use super::output::ask;
-use super::repository::no_repository;
-use crate::ui::trust as words;
+use crate::console::context::Context;
+use crate::console::output;
+use crate::console::repository::no_repository;
+use crate::launch::trust;
+use crate::ui::text::clean;
 use ralph_run::failure::Failure;
-use ralph_run::settings::files::{REPOSITORY_FILE, RepositoryFile};
+use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::revoke;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::store::state_directory;
@@ -50,10 +48,6 @@ pub(super) struct TrustArguments {
 
 /// Allows what the repository's own file asks for.
 pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
-    trust(arguments, context)
-}
-
-fn trust(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository =
         Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
     let state = state_directory(&context.environment)?;
@@ -83,80 +77,32 @@ fn trust(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Fail
     }
     let unread = |error| Failure::system("could not read the permissions").because(error);
     let is_given = file.allowance.is_given(&state).map_err(unread)?;
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| words::write_claims(out, paint, &file.name, &file.claims))?;
+    output::page(context, |page| {
+        trust::write_claims(page, &file.name, &file.claims);
+    })?;
     if arguments.show || is_given {
-        let (is, way) = if is_given {
-            ("allowed", context.typed("trust --revoke"))
+        let (is, way, then) = if is_given {
+            ("allowed", "trust --revoke", "takes it back")
         } else {
-            ("not allowed", context.typed("trust"))
+            ("not allowed", "trust", "allows it")
         };
-        let then = if is_given {
-            "takes it back"
-        } else {
-            "allows it"
-        };
+        let way = context.typed(way);
         return say(&format!("It is {is}; `{way}` {then}."));
     }
     if !arguments.yes {
-        if !can_ask() {
+        if !trust::can_ask() {
             return Err(
                 Failure::refused("nothing was allowed: there is no terminal to ask on").hint(
                     format!("to allow it, run `{}`", context.typed("trust --yes")),
                 ),
             );
         }
-        must_be_yes()?;
+        trust::must_be_yes()?;
     }
-    give(file, context)?;
+    trust::give(file, context)?;
     say("Allowed until the file changes.")
 }
 
-/// Whether there is a terminal to ask on.
-pub(super) fn can_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
-}
-
-/// Shows what a file asks for, asks the user, and remembers a yes; anything else is a refusal.
-pub(super) fn ask_for(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| words::write_claims(out, paint, &file.name, &file.claims))?;
-    must_be_yes()?;
-    give(file, context)
-}
-
-/// Remembers that the user has allowed this very content.
-pub(super) fn give(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
-    let state = state_directory(&context.environment)?;
-    let given = file.allowance.give(&state);
-    given.map_err(|error| Failure::system("could not remember the permission").because(error))
-}
-
-/// The refusal where the user cannot be asked.
-pub(super) fn refusal(file: &RepositoryFile, context: &Context) -> Failure {
-    let heading = words::heading(&file.name, &file.claims);
-    let lines = words::lines(&file.claims).join("\n");
-    Failure::refused(format!("{heading} that you have not given\n{lines}"))
-        .hint(format!(
-            "to read and allow them, run `{}`",
-            context.typed("trust")
-        ))
-        .hint("to allow them for one run only, add `--trust` or set `RALPHTOOL_TRUST=1`")
-}
-
-/// What is said where nothing is run.
-pub(super) fn warning(file: &RepositoryFile) -> String {
-    let heading = words::heading(&file.name, &file.claims);
-    format!("{heading} that you have not given; a run asks first")
-}
-
-fn must_be_yes() -> Result<(), Failure> {
-    match ask(words::write_question)?.as_deref() {
-        Some("y" | "yes") => Ok(()),
-        _ => Err(Failure::refused("not allowed: nothing was run")),
-    }
-}
-
 fn say(text: &str) -> Result<ExitCode, Failure> {
-    output::present(|out| writeln!(out, "{}", crate::ui::text::clean(text)))
+    output::print(format!("{}\n", clean(text)).as_bytes())
 }

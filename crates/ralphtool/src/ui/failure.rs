@@ -1,57 +1,61 @@
 //! A failure, for people: what went wrong, its causes, what to do next.
 
 use std::error::Error as _;
-use std::io::{self, Write};
 
-use super::style::{BAD, NAME, Paint, WARN};
+use anstyle::Style;
+
+use super::page::Page;
+use super::style::{BAD, NAME, WARN};
 use super::text::clean_lines;
 use ralph_run::failure::Failure;
 
 /// Writes the failure, its causes and what to do next.
-pub(crate) fn write_failure(
-    failure: &Failure,
-    out: &mut dyn Write,
-    paint: Paint,
-) -> io::Result<()> {
-    write_labelled(out, "", &paint.apply(BAD, "error:"), failure.message())?;
+pub(crate) fn write_failure(page: &mut Page, failure: &Failure) {
+    write_labelled(page, "", (BAD, "error:"), failure.message());
     let mut told = failure.message().to_owned();
     let mut cause = failure.source();
     while let Some(error) = cause {
         let text = error.to_string();
         // Some errors repeat their cause in their own words.
         if !told.contains(&text) {
-            write_labelled(out, "  ", &paint.apply(WARN, "because:"), &text)?;
+            write_labelled(page, "  ", (WARN, "because:"), &text);
             told = text;
         }
         cause = error.source();
     }
     for hint in failure.hints() {
-        write_labelled(out, "  ", &paint.apply(NAME, "hint:"), hint)?;
+        write_labelled(page, "  ", (NAME, "hint:"), hint);
     }
-    Ok(())
 }
 
 /// Writes a text behind its label, further lines indented below it.
-fn write_labelled(out: &mut dyn Write, margin: &str, label: &str, text: &str) -> io::Result<()> {
+fn write_labelled(page: &mut Page, margin: &str, (style, label): (Style, &str), text: &str) {
+    let label = page.paint(style, label);
     let lines = clean_lines(text);
     let (first, rest) = lines
         .split_first()
         .map_or(("", &[][..]), |(first, rest)| (first, rest));
-    writeln!(out, "{margin}{label} {first}")?;
+    page.line(format!("{margin}{label} {first}"));
     for line in rest {
-        writeln!(out, "{margin}    {line}")?;
+        page.line(format!("{margin}    {line}"));
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::style::Paint;
     use ralph_plan::source::SourceError;
     use ralph_run::failure::FailureKind;
 
+    fn written(failure: &Failure, paint: Paint) -> String {
+        let mut page = Page::new(paint);
+        write_failure(&mut page, failure);
+        page.text
+    }
+
     fn failure() -> Failure {
-        let io = io::Error::other("No space left\non device\u{1b}[2J");
+        let io = std::io::Error::other("No space left\non device\u{1b}[2J");
         let inner = Failure::system("could not write `HEAD`").because(io);
         Failure::system("could not save the checkpoint of story 2")
             .because(inner)
@@ -61,17 +65,16 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_why_and_what_to_do() {
-        let mut out = Vec::new();
-        write_failure(&failure(), &mut out, Paint::Plain).unwrap();
-        write_failure(&failure(), &mut out, Paint::Colored).unwrap();
-        let text = String::from_utf8(out).unwrap().replace('\u{1b}', "␛");
+        let mut out = written(&failure(), Paint::Plain);
+        out += &written(&failure(), Paint::Colored);
+        let text = out.replace('\u{1b}', "␛");
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn a_source_error_keeps_its_cause_and_only_a_failed_write_is_a_system_error() {
         let path = std::path::PathBuf::from("tasks.md");
-        let source = || io::Error::other("disk on fire");
+        let source = || std::io::Error::other("disk on fire");
         let unreadable = SourceError::Unreadable {
             path: path.clone(),
             source: source(),
@@ -81,10 +84,8 @@ mod tests {
             source: source(),
         };
         let failure = Failure::from(unreadable);
-        let mut out = Vec::new();
-        write_failure(&failure, &mut out, Paint::Plain).unwrap();
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            written(&failure, Paint::Plain),
             "error: could not read `tasks.md`\n  because: disk on fire\n"
         );
         assert_eq!(failure.kind, FailureKind::Refused);
@@ -93,11 +94,9 @@ mod tests {
 
     #[test]
     fn a_cause_that_is_told_already_is_not_told_twice() {
-        let io = io::Error::other("disk on fire");
+        let io = std::io::Error::other("disk on fire");
         let failure = Failure::refused("could not read `x`: disk on fire").because(io);
-        let mut out = Vec::new();
-        write_failure(&failure, &mut out, Paint::Plain).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(&failure, Paint::Plain);
         assert_eq!(text, "error: could not read `x`: disk on fire\n");
     }
 }

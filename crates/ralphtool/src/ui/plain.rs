@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Reporter;
 use super::line::{self, Line, Weight};
+use super::page::Page;
 use super::status::Status;
 use super::style::{DIM, Paint};
 use super::summary::Summary;
@@ -227,11 +228,12 @@ impl Reporter for Plain {
 
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
-        self.summary.write(&mut *self.out, self.options.paint)?;
+        let mut page = Page::new(self.options.paint);
+        self.summary.write(&mut page);
         if self.options.next == NextSteps::Shown {
-            self.summary
-                .write_next(&mut *self.out, self.options.paint)?;
+            self.summary.write_next(&mut page);
         }
+        self.out.write_all(page.text.as_bytes())?;
         self.out.flush()
     }
 }

@@ -4,10 +4,8 @@
 mod escape;
 pub(crate) mod markdown;
 
-use std::io::{self, Write};
-
-use super::rows::write_facts;
-use super::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use super::page::Page;
+use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, Count, Noun};
 use ralph_run::policy::prices::heading;
@@ -26,27 +24,25 @@ const LABEL: usize = 8;
 const SHORT_ID: usize = 10;
 
 /// Writes the receipt.
-pub(crate) fn write(out: &mut dyn Write, paint: Paint, receipt: &Receipt) -> io::Result<()> {
+pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
     let state = words::run_state(receipt.state, receipt.finish);
-    writeln!(out, "{}, {state}", paint.apply(STRONG, head))?;
+    page.line(format!("{}, {state}", page.paint(STRONG, head)));
     for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
-        writeln!(out, "  {line}")?;
+        page.line(format!("  {line}"));
     }
-    write_facts(out, paint, &totals(receipt), LABEL)?;
+    page.facts(&totals(receipt), LABEL);
     for story in &receipt.stories {
-        writeln!(out)?;
-        write_story(out, paint, story)?;
+        page.blank();
+        write_story(page, story);
     }
     if !receipt.warnings.is_empty() {
-        writeln!(out)?;
-        writeln!(out, "{}", paint.apply(STRONG, "warnings"))?;
+        page.heading("warnings");
     }
     for warning in &receipt.warnings {
         let line = clean_lines(&warning_text(warning)).join(" ");
-        writeln!(out, "  {}", paint.apply(WARN, line))?;
+        page.line(format!("  {}", page.paint(WARN, line)));
     }
-    Ok(())
 }
 
 fn warning_text(warning: &WarningReceipt) -> String {
@@ -84,8 +80,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures
 }
 
-fn write_story(out: &mut dyn Write, paint: Paint, story: &StoryReceipt) -> io::Result<()> {
-    let (mark, style) = mark(story.state);
+fn write_story(page: &mut Page, story: &StoryReceipt) {
+    let (mark, _, style) = standing(story.state);
     let head = format!("{mark} {} {}", clean(&story.id.0), clean(&story.title));
     let mut parts = vec![story_state(story)];
     if !story.attempts.is_empty() {
@@ -93,40 +89,38 @@ fn write_story(out: &mut dyn Write, paint: Paint, story: &StoryReceipt) -> io::R
         parts.push(words::elapsed(story.duration_ms));
     }
     parts.extend(spending(&story.spending));
-    writeln!(out, "{}", paint.apply(style, head))?;
-    writeln!(out, "    {}", paint.apply(DIM, parts.join(" · ")))?;
+    page.styled(style, head);
+    page.line(format!("    {}", page.paint(DIM, parts.join(" · "))));
     for commit in &story.commits {
-        writeln!(out, "    {}", commit_line(commit))?;
+        page.line(format!("    {}", commit_line(commit)));
     }
     for gate in &story.gates_before {
-        writeln!(out, "    before: {}", gate_line(gate))?;
+        page.line(format!("    before: {}", gate_line(gate)));
     }
     for attempt in &story.attempts {
-        write_attempt(out, paint, attempt)?;
+        write_attempt(page, attempt);
     }
-    Ok(())
 }
 
-fn write_attempt(out: &mut dyn Write, paint: Paint, attempt: &AttemptReceipt) -> io::Result<()> {
+fn write_attempt(page: &mut Page, attempt: &AttemptReceipt) {
     let style = match attempt.result {
         AttemptResult::Completed => GOOD,
         AttemptResult::Running => STRONG,
         AttemptResult::Failed | AttemptResult::Interrupted => BAD,
     };
     let head = format!("attempt {}: {}", attempt.number, result(attempt));
-    let tail = paint.apply(DIM, attempt_parts(attempt).join(" · "));
-    writeln!(out, "    {}  {tail}", paint.apply(style, head))?;
+    let tail = page.paint(DIM, attempt_parts(attempt).join(" · "));
+    page.line(format!("    {}  {tail}", page.paint(style, head)));
     let reason = clean_lines(attempt.reason.as_deref().unwrap_or_default());
     for line in reason.iter().take(REASON_LINES) {
-        writeln!(out, "        {line}")?;
+        page.line(format!("        {line}"));
     }
     if reason.len() > REASON_LINES {
-        writeln!(out, "        …")?;
+        page.line("        …");
     }
     for gate in &attempt.gates {
-        writeln!(out, "        {}", gate_line(gate))?;
+        page.line(format!("        {}", gate_line(gate)));
     }
-    Ok(())
 }
 
 /// What an attempt took, used and left.
@@ -142,30 +136,22 @@ fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
     parts
 }
 
-/// The sign of a story and how it looks.
-const fn mark(state: StoryResult) -> (&'static str, anstyle::Style) {
+/// How a story stands: a sign, a word and their style.
+const fn standing(state: StoryResult) -> (&'static str, &'static str, anstyle::Style) {
     match state {
-        StoryResult::Completed => ("✓", GOOD),
-        StoryResult::DoneBefore => ("✓", DIM),
-        StoryResult::Running => ("▶", STRONG),
-        StoryResult::Unfinished => ("✗", BAD),
-        StoryResult::Skipped => ("⊘", WARN),
-        StoryResult::Deferred => ("⊘", DIM),
-        StoryResult::Open => ("○", DIM),
+        StoryResult::Completed => ("✓", "done", GOOD),
+        StoryResult::DoneBefore => ("✓", "done before", DIM),
+        StoryResult::Running => ("▶", "at work", STRONG),
+        StoryResult::Unfinished => ("✗", "not done", BAD),
+        StoryResult::Skipped => ("⊘", "skipped", WARN),
+        StoryResult::Deferred => ("⊘", "set aside", DIM),
+        StoryResult::Open => ("○", "open", DIM),
     }
 }
 
-/// How a story stands.
+/// How a story stands, and why.
 fn story_state(story: &StoryReceipt) -> String {
-    let state = match story.state {
-        StoryResult::Completed => "done",
-        StoryResult::DoneBefore => "done before",
-        StoryResult::Running => "at work",
-        StoryResult::Unfinished => "not done",
-        StoryResult::Skipped => "skipped",
-        StoryResult::Deferred => "set aside",
-        StoryResult::Open => "open",
-    };
+    let (_, state, _) = standing(story.state);
     match &story.reason {
         Some(reason) => format!("{state}: {}", clean(reason)),
         None => state.to_owned(),
@@ -292,9 +278,9 @@ mod tests {
     use ralph_run::receipt::examples::{everything, receipt};
 
     fn text(receipt: &Receipt) -> String {
-        let mut out = Vec::new();
-        write(&mut out, Paint::Plain, receipt).unwrap();
-        String::from_utf8(out).unwrap()
+        let mut page = Page::new(crate::ui::style::Paint::Plain);
+        write(&mut page, receipt);
+        page.text
     }
 
     #[test]

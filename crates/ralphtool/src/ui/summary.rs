@@ -1,9 +1,9 @@
 //! The closing words of a run: why it ended, what it took, where the work is, what to type.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 
-use super::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use super::page::Page;
+use super::style::{BAD, DIM, GOOD, NAME, WARN};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
 use ralph_run::records::event::{
@@ -51,9 +51,9 @@ impl Summary {
     }
 
     /// Writes the closing words; nothing if the run did not come to an end.
-    pub(crate) fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+    pub(crate) fn write(&self, page: &mut Page) {
         let Some(ended) = &self.ended else {
-            return Ok(());
+            return;
         };
         let style = match ended.outcome {
             Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
@@ -63,16 +63,13 @@ impl Summary {
         let open = ended.stories_total.saturating_sub(ended.stories_done);
         let headline = words::outcome(&ended.outcome, open);
         let headline = format!("`{}`: {headline}", self.change);
-        writeln!(out)?;
-        writeln!(out, "{}", paint.apply(style, headline))?;
+        page.blank();
+        page.styled(style, headline);
         for line in reason(&ended.outcome) {
-            writeln!(out, "  {line}")?;
+            page.line(format!("  {line}"));
         }
-        writeln!(out)?;
-        for (name, value) in self.figures(ended) {
-            writeln!(out, "  {} {value}", paint.apply(DIM, pad(name, 10)))?;
-        }
-        Ok(())
+        page.blank();
+        page.facts(&self.figures(ended), 10);
     }
 
     fn figures(&self, ended: &RunEnded) -> Vec<(&'static str, String)> {
@@ -118,21 +115,19 @@ impl Summary {
     }
 
     /// Writes what to type next, where there is something.
-    pub(crate) fn write_next(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+    pub(crate) fn write_next(&self, page: &mut Page) {
         let next = self.ended.as_ref().map(|ended| self.next(ended));
         let next = next.unwrap_or_default();
         if next.is_empty() {
-            return Ok(());
+            return;
         }
-        writeln!(out)?;
-        writeln!(out, "{}", paint.apply(STRONG, "next"))?;
+        page.heading("next");
         let widest = next.iter().map(|(what, _)| columns(what)).max();
         for (what, why) in &next {
             let command = pad(what, widest.unwrap_or(0));
-            let (command, why) = (paint.apply(NAME, command), paint.apply(DIM, why));
-            writeln!(out, "  {command}  {why}")?;
+            let (command, why) = (page.paint(NAME, command), page.paint(DIM, why));
+            page.line(format!("  {command}  {why}"));
         }
-        Ok(())
     }
 
     /// What to type, and what it does.

@@ -1,14 +1,13 @@
 //! What a run of the demo left: read from git and the vault, and shown with how to look around.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use super::View;
 use super::repository::{
     CHANGE, DemoError, DemoFolder, EDITED, ORIGINAL, OWN_EDIT, OWN_FILE, UNTRACKED, git,
 };
-use crate::ui::rows::{write_commands, write_facts};
-use crate::ui::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
+use crate::ui::page::Page;
+use crate::ui::style::{BAD, DIM, GOOD, WARN};
 use crate::ui::text::{clean, clean_lines, columns, pad, wrap};
 use crate::ui::words::shell;
 use ralph_base::files::{Tried, read_if_present};
@@ -91,46 +90,41 @@ impl Remains {
     }
 
     /// Says what happened and how to look around.
-    pub(super) fn write(
-        &self,
-        out: &mut dyn Write,
-        paint: Paint,
-        view: &View<'_>,
-    ) -> io::Result<()> {
-        self.write_commits(out, paint)?;
+    pub(super) fn write(&self, page: &mut Page, view: &View<'_>) {
+        self.write_commits(page);
         for attempt in &self.failed {
-            attempt.write(out, paint)?;
+            attempt.write(page);
         }
-        self.write_own_work(out, paint)?;
-        write_look_around(out, paint, &self.commands(view))
+        self.write_own_work(page);
+        page.heading("look around");
+        page.commands(&self.commands(view));
     }
 
-    fn write_commits(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
-        write_head(out, paint, &format!("what is on ralph/{CHANGE}"))?;
+    fn write_commits(&self, page: &mut Page) {
+        page.heading(format!("what is on ralph/{CHANGE}"));
         let widest = self.commits.iter().map(|it| columns(&it.subject)).max();
         for commit in &self.commits {
             let subject = pad(&clean(&commit.subject), widest.unwrap_or(0));
-            let id = paint.apply(WARN, clean(&commit.id));
-            let size = paint.apply(DIM, clean(&commit.size));
-            writeln!(out, "  {id} {subject}  {size}")?;
+            let id = page.paint(WARN, clean(&commit.id));
+            let size = page.paint(DIM, clean(&commit.size));
+            page.line(format!("  {id} {subject}  {size}"));
         }
-        write_head(out, paint, "what the stories changed")?;
+        page.heading("what the stories changed");
         for line in clean_lines(&self.stat) {
-            writeln!(out, "  {}", line.trim_start())?;
+            page.line(format!("  {}", line.trim_start()));
         }
-        Ok(())
     }
 
-    fn write_own_work(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
-        write_head(out, paint, "your own work, which you had not committed")?;
+    fn write_own_work(&self, page: &mut Page) {
+        page.heading("your own work, which you had not committed");
         for (path, what, is_there) in [
             (EDITED, "your edit", self.is_edit_there),
             (UNTRACKED, "your untracked file", self.is_untracked_there),
         ] {
             let mark = if is_there {
-                paint.apply(GOOD, "is still there")
+                page.paint(GOOD, "is still there")
             } else {
-                paint.apply(BAD, "is lost")
+                page.paint(BAD, "is lost")
             };
             let deleted = ("deleted", path.to_owned());
             let was_deleted = self.failed.iter().any(|it| it.acts.contains(&deleted));
@@ -139,9 +133,8 @@ impl Remains {
             } else {
                 ""
             };
-            writeln!(out, "  {} {what} {mark}{though}", pad(path, LABEL))?;
+            page.line(format!("  {} {what} {mark}{though}", pad(path, LABEL)));
         }
-        Ok(())
     }
 
     fn commands(&self, view: &View<'_>) -> Vec<(String, &'static str)> {
@@ -171,46 +164,30 @@ impl Remains {
 }
 
 impl FailedAttempt {
-    fn write(&self, out: &mut dyn Write, paint: Paint) -> io::Result<()> {
+    fn write(&self, page: &mut Page) {
         let name = &self.name;
         let head = format!("attempt {name} failed: undone in the tree, kept whole to look at");
-        write_head(out, paint, &head)?;
+        page.heading(clean(&head));
         for line in clean_lines(&self.reason) {
             for part in wrap(&line, WIDTH) {
-                writeln!(out, "  {}", paint.apply(BAD, part))?;
+                page.line(format!("  {}", page.paint(BAD, part)));
             }
         }
-        write_facts(out, paint, &self.acts, LABEL)
+        page.facts(&self.acts, LABEL);
     }
 }
 
 /// Says where everything is when the run did not reach its end.
-pub(super) fn write_cut_short(
-    out: &mut dyn Write,
-    paint: Paint,
-    view: &View<'_>,
-) -> io::Result<()> {
+pub(super) fn write_cut_short(page: &mut Page, view: &View<'_>) {
     let there = format!("cd {}", shell(view.repository));
     let commands = [(there, "what there is so far"), remove(view)];
-    write_look_around(out, paint, &commands)
+    page.heading("look around");
+    page.commands(&commands);
 }
 
 fn remove(view: &View<'_>) -> (String, &'static str) {
     let command = format!("rm -rf {}", shell(view.folder));
     (command, "when you have seen enough")
-}
-
-fn write_look_around(
-    out: &mut dyn Write,
-    paint: Paint,
-    commands: &[(String, &str)],
-) -> io::Result<()> {
-    write_head(out, paint, "look around")?;
-    write_commands(out, paint, commands)
-}
-
-fn write_head(out: &mut dyn Write, paint: Paint, head: &str) -> io::Result<()> {
-    writeln!(out, "\n{}", paint.apply(STRONG, clean(head)))
 }
 
 fn commit(entry: &str) -> Option<Commit> {
@@ -260,6 +237,7 @@ fn failed_attempt(
 mod tests {
     use super::*;
     use crate::cli::demo::write_start;
+    use crate::ui::style::Paint;
     use pretty_assertions::assert_eq;
 
     const VIEW: View<'static> = View {
@@ -301,18 +279,18 @@ mod tests {
 
     #[test]
     fn the_demo_tells_what_happened_and_how_to_look_around() {
-        let mut out = Vec::new();
-        write_start(&mut out, Paint::Plain, &VIEW, 3).unwrap();
-        remains().write(&mut out, Paint::Plain, &VIEW).unwrap();
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        let mut page = Page::new(Paint::Plain);
+        write_start(&mut page, &VIEW, 3);
+        remains().write(&mut page, &VIEW);
+        insta::assert_snapshot!(page.text);
     }
 
     #[test]
     fn a_demo_that_was_stopped_says_where_it_is() {
-        let mut out = Vec::new();
-        write_cut_short(&mut out, Paint::Plain, &VIEW).unwrap();
+        let mut page = Page::new(Paint::Plain);
+        write_cut_short(&mut page, &VIEW);
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            page.text,
             concat!(
                 "\nlook around\n",
                 "  cd /tmp/demo-x7k2/greeter  what there is so far\n",

@@ -61,7 +61,7 @@ const fn is_gh(before: [char; 2]) -> bool {
     before[0].eq_ignore_ascii_case(&'g') && before[1].eq_ignore_ascii_case(&'h')
 }
 
-/// Lines of foreign text as a block of code, at most so many characters of it. Nothing in such a
+/// Lines of foreign text as a block of code, at most `most` characters of it. Nothing in such a
 /// block means anything, as long as it cannot end it.
 pub(super) fn fenced(text: &str, most: usize) -> String {
     let all = clean_lines(text).join("\n");

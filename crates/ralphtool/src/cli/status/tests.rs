@@ -1,0 +1,102 @@
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+use ralph_run::records::event::FailureKind;
+use ralph_run::status::{FailureStatus, NextStep, StoryStatus};
+
+use super::*;
+
+fn at(time: &str) -> Timestamp {
+    format!("2026-01-02T{time}Z").parse().unwrap()
+}
+
+fn status(state: State) -> Status {
+    Status {
+        state,
+        run: Some(RunId("20260102-120000-abcd".to_owned())),
+        change: Some("add-retry\u{1b}[2J".to_owned()),
+        branch: Some("ralph/add-retry".to_owned()),
+        original: Some("main".to_owned()),
+        owner: Some("process 4711 since noon".to_owned()),
+        stories_done: 1,
+        stories_total: 5,
+        story: Some(StoryStatus {
+            id: StoryId("2".to_owned()),
+            title: "Retry with backoff".to_owned(),
+            position: Some(2),
+            attempt: Some(AttemptNumber(2)),
+            max_attempts: Some(4),
+        }),
+        agent: Some("claude".to_owned()),
+        model: Some("opus".to_owned()),
+        doing: Some(Activity::Agent {
+            since: at("12:10:00"),
+            says: Some("Bash: cargo test\u{7}".to_owned()),
+        }),
+        elapsed_ms: 754_000,
+        attempts: 3,
+        tokens: 45_000,
+        cost_usd: Some(0.42),
+        warnings: 2,
+        last_failure: Some(FailureStatus {
+            attempt: "2.1".to_owned(),
+            kind: FailureKind::Gate,
+            reason: "gate `tests` failed\nwith exit code 101".to_owned(),
+        }),
+        next: vec![NextStep {
+            command: "ralphtool attach",
+            why: "shows its screen here, to look at",
+        }],
+        ..Status::nothing(None)
+    }
+}
+
+fn view(columns: Option<usize>) -> View {
+    View {
+        paint: Paint::Plain,
+        zone: TimeZone::UTC,
+        columns,
+        now: at("12:12:34"),
+    }
+}
+
+#[test]
+fn a_run_is_told_in_a_few_lines_or_in_one() {
+    let mut text = String::new();
+    let working = status(State::AtWork);
+    let waiting = Status {
+        doing: Some(Activity::Waiting {
+            reason: "the 5-hour limit".to_owned(),
+            until: at("15:00:00"),
+        }),
+        story: None,
+        last_failure: None,
+        ..status(State::Waiting)
+    };
+    let stopped = Status {
+        doing: None,
+        outcome: Some(Outcome::Stopped),
+        owner: None,
+        ..status(State::Stopped)
+    };
+    for status in [&working, &waiting, &stopped, &Status::nothing(None)] {
+        text += &(lines(&view(None), status).join("\n") + "\n");
+        text += &(line(&view(None), status) + "\n\n");
+    }
+    text += &lines(&view(Some(40)), &working).join("\n");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_line_is_longer_than_the_terminal() {
+    for state in [
+        State::AtWork,
+        State::Choosing,
+        State::Interrupted,
+        State::Finished,
+    ] {
+        for columns in [20, 40, 80] {
+            for line in lines(&view(Some(columns)), &status(state)) {
+                assert!(super::columns(&line) <= columns, "{line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The repository a command works in, and what to say where there is none.
+
+use std::path::Path;
+
+use super::context::Context;
+use super::output;
+use ralph_run::failure::Failure;
+use ralph_vault::git::repository::{Repository, RepositoryError};
+use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::{told_damaged, unfinished_at};
+
+/// The repository at hand, for commands that only read what the vault has of it.
+pub(crate) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
+    let (repository, warning) = readable_repository(context)?;
+    output::warn(context, warning);
+    Ok(repository)
+}
+
+/// The same, and a warning where an interrupted attempt left a git directory that git cannot use:
+/// the vault can be read nevertheless.
+pub(crate) fn readable_repository(
+    context: &Context,
+) -> Result<(Repository, Option<String>), Failure> {
+    let directory = context.folder()?;
+    let error = match Repository::discover(&directory) {
+        Ok(repository) => return Ok((repository, None)),
+        Err(error) => error,
+    };
+    let state = state_directory(&context.environment)?;
+    let Some(repository) = unfinished_at(&directory, &state) else {
+        return Err(no_repository(&error));
+    };
+    let (what, hint) = told_damaged(&repository);
+    let vault = Vault::unlocked(&Vault::folder_for(&state, &repository));
+    if !vault.belongs_to(&repository).unwrap_or(false) {
+        // What shows that the two belong together is gone.
+        return Err(Failure::refused(what).hint(hint));
+    }
+    Ok((repository, Some(format!("{what}; {hint}"))))
+}
+
+/// There is none, or one that the next run repairs.
+pub(crate) fn no_usable_repository(
+    error: &RepositoryError,
+    directory: &Path,
+    context: &Context,
+) -> Failure {
+    let state = state_directory(&context.environment).ok();
+    let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
+        return no_repository(error);
+    };
+    let (what, hint) = told_damaged(&repository);
+    Failure::refused(what).hint(hint)
+}
+
+pub(crate) fn no_repository(error: &RepositoryError) -> Failure {
+    let hint = match error {
+        RepositoryError::NotARepository(_) => Some("run `git init` first, or pass `-C DIR`"),
+        RepositoryError::Bare(_) => {
+            Some("clone it, or add a work tree with `git worktree add DIR`")
+        }
+        RepositoryError::InsideGitDir(_) => Some("go to the work tree"),
+        RepositoryError::Pipe(_) => {
+            Some("run `ralphtool resume` where a run was interrupted; it moves the pipe aside")
+        }
+        RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
+    };
+    let failure = Failure::refused(error.to_string());
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

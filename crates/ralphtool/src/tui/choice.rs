@@ -1,0 +1,195 @@
+//! A box over the screen that asks or tells something, with the keys that answer it.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
+
+use super::wrap;
+use crate::tui::palette::{DIM, KEY, STRONG, border};
+
+/// Borders and a space on either side of the text.
+const FRAME: usize = 4;
+
+/// What a box says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    /// In its upper border.
+    pub(crate) title: &'static str,
+    /// Its text; wrapped here.
+    pub(crate) body: Vec<Line<'static>>,
+    /// Keys and what each does.
+    pub(crate) keys: Vec<(&'static str, &'static str)>,
+}
+
+impl Choice {
+    /// Draws it in the middle of an area, over whatever is there, and says where.
+    ///
+    /// It takes at most `columns`. Where there is no room for all of the body, its end is
+    /// missing; the keys never are.
+    pub(crate) fn draw(&self, area: Rect, columns: usize, buffer: &mut Buffer) -> Rect {
+        let room = columns.min(area.width.into()).saturating_sub(FRAME);
+        let mut body: Vec<Line<'static>> = Vec::new();
+        for line in &self.body {
+            body.extend(wrap::wrap(line, room, 0));
+        }
+        let keys = self.key_lines(room);
+        let rows = usize::from(area.height).saturating_sub(2);
+        shorten(&mut body, rows.saturating_sub(keys.len() + 1));
+        let mut lines = body;
+        if !lines.is_empty() && !keys.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(keys);
+        let title = wrap::styled(format!(" {} ", self.title), STRONG);
+        let title = wrap::cut(&title, room);
+        let widest = lines.iter().chain([&title]).map(wrap::width).max();
+        let place = centred(area, widest.unwrap_or(0) + FRAME, lines.len() + 2);
+        draw_box(buffer, place, title, "", lines);
+        place
+    }
+
+    fn key_lines(&self, columns: usize) -> Vec<Line<'static>> {
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for (key, meaning) in &self.keys {
+            let answer = Line::from(vec![
+                Span::styled(*key, KEY),
+                Span::raw(format!(" {meaning}")),
+            ]);
+            match lines.last_mut() {
+                Some(last) if wrap::width(last) + 3 + wrap::width(&answer) <= columns => {
+                    last.spans.push(Span::raw("   "));
+                    last.spans.extend(answer.spans);
+                }
+                Some(_) | None => lines.push(wrap::cut(&answer, columns)),
+            }
+        }
+        lines
+    }
+}
+
+/// Leaves out the end of a body that is too long, and says so.
+fn shorten(body: &mut Vec<Line<'static>>, rows: usize) {
+    if body.len() <= rows {
+        return;
+    }
+    body.truncate(rows.saturating_sub(1));
+    if rows > 0 {
+        body.push(wrap::styled(wrap::MISSING, DIM));
+    }
+}
+
+/// Draws lines in a frame, over whatever is there.
+pub(crate) fn draw_box(
+    buffer: &mut Buffer,
+    place: Rect,
+    title: Line<'_>,
+    bottom: &str,
+    lines: Vec<Line<'_>>,
+) {
+    Clear.render(place, buffer);
+    let frame = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(border(true))
+        .title(title)
+        .title_bottom(bottom)
+        .padding(Padding::horizontal(1));
+    Paragraph::new(lines).block(frame).render(place, buffer);
+}
+
+/// A place of a size in the middle of an area.
+pub(crate) fn centred(area: Rect, columns: usize, rows: usize) -> Rect {
+    let width = u16::try_from(columns).unwrap_or(u16::MAX).min(area.width);
+    let height = u16::try_from(rows).unwrap_or(u16::MAX).min(area.height);
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn choice(body: &[&str]) -> Choice {
+        Choice {
+            title: "Stop",
+            body: body
+                .iter()
+                .map(|text| Line::raw((*text).to_owned()))
+                .collect(),
+            keys: vec![("y", "stop it"), ("Esc", "go on")],
+        }
+    }
+
+    #[track_caller]
+    fn case(choice: &Choice, (width, height): (u16, u16), columns: usize, want: &[&str]) {
+        let area = Rect::new(0, 0, width, height);
+        let mut buffer = Buffer::with_lines(vec!["x".repeat(width.into()); height.into()]);
+        choice.draw(area, columns, &mut buffer);
+        let rows: Vec<String> = (0..height)
+            .map(|y| {
+                let mut row = String::new();
+                let mut x = 0;
+                while x < width {
+                    let symbol = buffer[(x, y)].symbol();
+                    row.push_str(symbol);
+                    x += u16::try_from(wrap::columns(symbol).max(1)).unwrap();
+                }
+                row
+            })
+            .collect();
+        assert_eq!(rows, want);
+    }
+
+    #[test]
+    fn lies_in_the_middle_over_everything() {
+        case(
+            &choice(&["Stop 漢字?"]),
+            (31, 7),
+            60,
+            &[
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                "xxx╭ Stop ─────────────────╮xxx",
+                "xxx│ Stop 漢字?            │xxx",
+                "xxx│                       │xxx",
+                "xxx│ y stop it   Esc go on │xxx",
+                "xxx╰───────────────────────╯xxx",
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            ],
+        );
+    }
+
+    #[test]
+    fn keys_stay_where_the_body_does_not_fit() {
+        case(
+            &choice(&["one two three four five six seven"]),
+            (14, 7),
+            60,
+            &[
+                "╭ Stop ─────╮x",
+                "│ one two   │x",
+                "│ …         │x",
+                "│           │x",
+                "│ y stop it │x",
+                "│ Esc go on │x",
+                "╰───────────╯x",
+            ],
+        );
+    }
+
+    #[test]
+    fn any_area_is_survived() {
+        for width in 0..12 {
+            for height in 0..8 {
+                let area = Rect::new(0, 0, width, height);
+                let mut buffer = Buffer::empty(area);
+                let place = choice(&["漢字 and more"]).draw(area, 60, &mut buffer);
+                assert_eq!(place.intersection(area), place);
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Every key, where it works and what it does: one table that the screens ask, the help shows and
+//! the footers are made of.
+
+mod table;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+pub(crate) use table::TABLE;
+
+/// A screen, as far as keys are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Changes,
+    Preview,
+    Run,
+    /// The run screen of a run that another terminal steers.
+    Attached,
+    /// The run screen of a past run.
+    Replay,
+    Completion,
+    Result,
+}
+
+/// What a key asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Up,
+    Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    NextTab,
+    PreviousTab,
+    /// A tab by its number, from 1.
+    Tab(usize),
+    /// Open, expand, choose.
+    Enter,
+    Back,
+    Search,
+    NextHit,
+    PreviousHit,
+    Follow,
+    PreviousAttempt,
+    NextAttempt,
+    Pause,
+    Stop,
+    Skip,
+    Note,
+    TryNow,
+    Start,
+    Fresh,
+    Settings,
+    Reload,
+    Cleanup,
+    Keep,
+    Again,
+    Export,
+    Copy,
+    Mouse,
+    Help,
+    Quit,
+    Suspend,
+    Redraw,
+}
+
+impl Action {
+    /// Where it leads from a row of a list, up to the `last` one; none where it does not move.
+    pub(crate) fn moved(self, from: usize, last: usize, page: usize) -> Option<usize> {
+        let to = match self {
+            Self::Up => from.saturating_sub(1),
+            Self::Down => from.saturating_add(1),
+            Self::PageUp => from.saturating_sub(page),
+            Self::PageDown => from.saturating_add(page),
+            Self::Home => 0,
+            Self::End => last,
+            _ => return None,
+        };
+        Some(to.min(last))
+    }
+}
+
+/// One key as it comes from a keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Plain(KeyCode),
+    Ctrl(char),
+}
+
+/// One line of the table.
+pub(crate) struct Binding {
+    keys: &'static [Key],
+    /// The keys, as people read them; empty where another line speaks for them.
+    pub(crate) shown: &'static str,
+    /// What they do.
+    pub(crate) does: &'static str,
+    /// In few letters, for footers; none where a footer need not say it.
+    pub(crate) brief: Option<&'static str>,
+    places: &'static [Place],
+    /// What they ask for.
+    pub(crate) action: Action,
+}
+
+/// The lines of the table that hold at a place.
+pub(crate) fn at(place: Place) -> impl Iterator<Item = &'static Binding> {
+    TABLE
+        .iter()
+        .filter(move |binding| binding.places.contains(&place))
+}
+
+/// What a key asks for at a place.
+pub(crate) fn action(place: Place, key: KeyEvent) -> Option<Action> {
+    let pressed = pressed(key)?;
+    at(place)
+        .find(|binding| binding.keys.contains(&pressed))
+        .map(|binding| binding.action)
+}
+
+/// The key of the table, whatever case or modifier the terminal adds to it.
+fn pressed(key: KeyEvent) -> Option<Key> {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return match key.code {
+            KeyCode::Char(c) => Some(Key::Ctrl(c.to_ascii_lowercase())),
+            _ => None,
+        };
+    }
+    if key.modifiers.contains(KeyModifiers::ALT) {
+        return None;
+    }
+    Some(Key::Plain(key.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table::EVERYWHERE;
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn key(code: KeyCode, modifiers: KeyModifiers) -> KeyEvent {
+        KeyEvent::new(code, modifiers)
+    }
+
+    #[test]
+    fn no_key_means_two_things_at_one_place() {
+        for place in EVERYWHERE {
+            let mut seen: Vec<Key> = Vec::new();
+            for binding in at(*place) {
+                for pressed in binding.keys {
+                    assert!(!seen.contains(pressed), "{pressed:?} twice at {place:?}");
+                    seen.push(*pressed);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_key_means_what_its_place_says() {
+        let r = key(KeyCode::Char('r'), KeyModifiers::NONE);
+        assert_eq!(action(Place::Preview, r), Some(Action::Start));
+        assert_eq!(action(Place::Run, r), Some(Action::TryNow));
+        assert_eq!(action(Place::Completion, r), Some(Action::Again));
+        assert_eq!(action(Place::Changes, r), None);
+    }
+
+    #[test]
+    fn modifiers_matter() {
+        let c = KeyCode::Char('c');
+        let with_control = key(c, KeyModifiers::CONTROL);
+        assert_eq!(action(Place::Run, with_control), Some(Action::Quit));
+        assert_eq!(action(Place::Run, key(c, KeyModifiers::NONE)), None);
+        let end = key(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        assert_eq!(action(Place::Run, end), Some(Action::End));
+        let with_alt = key(KeyCode::Char('q'), KeyModifiers::ALT);
+        assert_eq!(action(Place::Run, with_alt), None);
+    }
+
+    #[test]
+    fn the_help_shows_the_keys_that_work() {
+        for binding in TABLE {
+            assert_eq!(binding.shown.is_empty(), binding.does.is_empty());
+            assert!(
+                !binding.places.is_empty(),
+                "{} works nowhere",
+                binding.shown
+            );
+        }
+    }
+}

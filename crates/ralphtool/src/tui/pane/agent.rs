@@ -1,0 +1,414 @@
+//! What an agent says and does: a window of its transcript, which stays on disk.
+//!
+//! While it follows, the window is the end of the transcript, asked for again when something was
+//! said. Moving away from the end asks for other parts as the cursor comes near their border.
+
+use std::collections::BTreeMap;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::keys::Action;
+use crate::tui::markdown;
+use crate::tui::message::{Needle, Query, Span as Part, TranscriptId, Window};
+use crate::tui::palette::{BAD, DIM, ITALIC, NAME, WARN};
+use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words;
+use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::transcript::{Entry, Source};
+
+/// How many entries more than there are lines are asked for.
+const SPARE: usize = 8;
+
+/// How many lines of an agent's reasoning are shown unasked.
+const THINKING_LINES: usize = 4;
+
+/// How many lines of an entry that is folded out are shown.
+const DETAIL_LINES: usize = 400;
+
+/// What an agent said.
+#[derive(Debug, Default)]
+pub(crate) struct AgentPane {
+    transcript: Option<TranscriptId>,
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    entries: Vec<Entry>,
+    total: usize,
+    /// Entries that are folded out, with all of what is behind them once it is known.
+    expanded: BTreeMap<usize, Vec<String>>,
+    /// Rendered entries by their number, with the length of the text they were made of.
+    rendered: BTreeMap<usize, (usize, Vec<Line<'static>>)>,
+    /// Whether the terminal shows colours.
+    colored: bool,
+    /// Something was said since the window was asked for.
+    stale: bool,
+    waiting: bool,
+    /// Where the cursor goes when the next window is there.
+    destination: Option<usize>,
+    problem: Option<String>,
+}
+
+impl AgentPane {
+    /// A pane without a transcript.
+    pub(crate) fn new(colored: bool) -> Self {
+        Self {
+            text: TextPane::following(),
+            colored,
+            ..Self::default()
+        }
+    }
+
+    /// The transcript it shows.
+    pub(crate) fn transcript(&self) -> Option<&TranscriptId> {
+        self.transcript.as_ref()
+    }
+
+    /// Shows a transcript, from its end.
+    pub(crate) fn show(&mut self, transcript: Option<TranscriptId>) {
+        if self.transcript == transcript {
+            return;
+        }
+        *self = Self {
+            text: self.text.emptied(),
+            colored: self.colored,
+            stale: transcript.is_some(),
+            transcript,
+            ..Self::default()
+        };
+        self.lay_out();
+    }
+
+    /// Something was said.
+    pub(crate) fn said(&mut self) {
+        self.stale = true;
+    }
+
+    /// Lays it out for a pane of this size.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
+        self.stale |= self.text.height() != height && self.transcript.is_some();
+        if self.text.fit(columns, height) {
+            self.rendered.clear();
+            self.lay_out();
+        }
+    }
+
+    /// What is missing, unless it was asked for already.
+    pub(crate) fn query(&mut self) -> Option<Query> {
+        let transcript = self.transcript.clone()?;
+        if self.waiting {
+            return None;
+        }
+        let part = self.wanted()?;
+        self.waiting = true;
+        self.stale = false;
+        Some(Query::Window(transcript, part))
+    }
+
+    fn wanted(&self) -> Option<Part> {
+        if let Some(entry) = self.destination {
+            return Some(self.around(entry));
+        }
+        if self.text.is_following() {
+            return self.stale.then_some(Part::Last(self.text.height() + SPARE));
+        }
+        let (first, end) = (self.first(), self.first() + self.entries.len());
+        let cursor = self.text.cursor();
+        let below = self.text.lines().len().saturating_sub(cursor);
+        let near_top = cursor < self.text.height() && first > 0;
+        let near_end = below < self.text.height() && end < self.total;
+        let here = self.text.item().unwrap_or(first);
+        (near_top || near_end || (self.entries.is_empty() && self.stale)).then(|| self.around(here))
+    }
+
+    /// An entry with enough on both sides that the pane is full wherever it is shown.
+    fn around(&self, entry: usize) -> Part {
+        let side = self.text.height() + 2 * SPARE;
+        Part::From(entry.saturating_sub(side), 2 * side)
+    }
+
+    fn first(&self) -> usize {
+        self.entries.first().map_or(0, |entry| entry.index)
+    }
+
+    /// Receives a part of the transcript.
+    pub(crate) fn receive(&mut self, found: Result<Window, String>) {
+        self.waiting = false;
+        match found {
+            Ok(window) => {
+                self.entries = window.entries;
+                self.total = window.total;
+                self.stale |= window.more && self.text.is_following();
+                self.problem = None;
+                // What is not there would be asked for again and again.
+                self.destination = self.destination.filter(|entry| *entry < self.total);
+            }
+            Err(problem) => {
+                self.problem = Some(problem);
+                self.destination = None;
+            }
+        }
+        self.lay_out();
+    }
+
+    /// Receives all of what is behind an entry.
+    pub(crate) fn receive_detail(&mut self, source: Source, lines: Vec<String>) {
+        if let Some(entry) = self.entries.iter().find(|it| it.source == source) {
+            let index = entry.index;
+            self.expanded.insert(index, lines);
+            self.rendered.remove(&index);
+            self.lay_out();
+            if self.text.item() == Some(index) {
+                self.text.reveal_item();
+            }
+        }
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) {
+        match action {
+            Action::Home => self.destination = Some(0),
+            Action::End => {
+                self.stale = true;
+                self.destination = None;
+            }
+            _ => {}
+        }
+        self.text.act(action);
+    }
+
+    /// Folds the entry at the cursor out or in; its text may have to be read.
+    pub(crate) fn toggle(&mut self) -> Option<Query> {
+        let item = self.text.item()?;
+        let transcript = self.transcript.clone()?;
+        let entry = self.entries.iter().find(|entry| entry.index == item)?;
+        let can_fold = matches!(
+            entry.event,
+            AgentEvent::ToolCall { .. }
+                | AgentEvent::ToolResult { .. }
+                | AgentEvent::Thinking { .. }
+        );
+        if !can_fold {
+            return None;
+        }
+        let source = entry.source;
+        self.rendered.remove(&item);
+        if self.expanded.remove(&item).is_some() {
+            self.lay_out();
+            return None;
+        }
+        self.expanded.insert(item, Vec::new());
+        let line = self.text.line_in_item();
+        self.lay_out();
+        self.text.go_to(item, line);
+        Some(Query::Detail(transcript, source))
+    }
+
+    /// Looks for the next or the last place of a text; past the end or before the start it goes on
+    /// at the other end.
+    pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
+        let here = self.text.item().unwrap_or(0);
+        let around = !forward && here == 0;
+        let from = match () {
+            () if forward => here.saturating_add(1),
+            () if around => self.last(),
+            () => here.saturating_sub(1),
+        };
+        let text = text.to_owned();
+        self.query_find(Needle {
+            text,
+            from,
+            forward,
+            around,
+        })
+    }
+
+    /// Looks once more from the other end, unless that was where the last look began: the needle
+    /// says so, for an agent at work moves the end.
+    pub(crate) fn find_around(&self, mut needle: Needle) -> Option<Query> {
+        if std::mem::replace(&mut needle.around, true) {
+            return None;
+        }
+        needle.from = if needle.forward { 0 } else { self.last() };
+        self.query_find(needle)
+    }
+
+    fn query_find(&self, needle: Needle) -> Option<Query> {
+        Some(Query::Find(self.transcript.clone()?, needle))
+    }
+
+    /// The last entry there is.
+    fn last(&self) -> usize {
+        self.total.saturating_sub(1)
+    }
+
+    /// Goes to an entry, wherever it is.
+    pub(crate) fn go_to(&mut self, entry: usize) {
+        self.destination = Some(entry);
+        // Following would ask for the end.
+        self.text.go_to(entry, 0);
+    }
+
+    fn lay_out(&mut self) {
+        let item = self.text.item().filter(|_| !self.text.is_following());
+        let anchor = item.map(|item| (item, self.text.line_in_item()));
+        self.render_all();
+        let mut lines: Vec<PaneLine> = Vec::new();
+        for (index, (_, rendered)) in &self.rendered {
+            lines.extend(PaneLine::all(*index, rendered.iter().cloned()));
+        }
+        if lines.is_empty() {
+            let nothing = wrap::wrap(&self.nothing(), self.text.columns(), 0);
+            lines.extend(PaneLine::all(0, nothing));
+        }
+        self.text.set(lines);
+        match (self.destination, anchor) {
+            (Some(entry), _) if self.has(entry) => {
+                self.destination = None;
+                self.text.go_to(entry, 0);
+            }
+            (_, Some((item, line))) if self.has(item) => self.text.go_to(item, line),
+            _ => {}
+        }
+    }
+
+    /// Renders what is new; at the end of a transcript only as much as can be seen.
+    fn render_all(&mut self) {
+        let mut known = std::mem::take(&mut self.rendered);
+        let enough = if self.text.is_following() {
+            2 * self.text.height()
+        } else {
+            usize::MAX
+        };
+        let mut kept = BTreeMap::new();
+        let mut lines = 0;
+        let mut unseen = self.entries.len();
+        while lines < enough && unseen > 0 {
+            unseen -= 1;
+            let entry = &self.entries[unseen];
+            let size = size(&entry.event);
+            let rendered = match known.remove(&entry.index) {
+                Some((before, rendered)) if before == size => rendered,
+                _ => self.render(entry),
+            };
+            lines += rendered.len();
+            kept.insert(entry.index, (size, rendered));
+        }
+        self.entries.drain(..unseen);
+        self.rendered = kept;
+    }
+
+    fn has(&self, entry: usize) -> bool {
+        self.entries.iter().any(|it| it.index == entry)
+    }
+
+    fn nothing(&self) -> Line<'static> {
+        let text = match (&self.problem, &self.transcript) {
+            (Some(problem), _) => format!("the transcript cannot be read: {}", clean(problem)),
+            (None, Some(_)) => "the agent has not said anything yet".to_owned(),
+            (None, None) => "no agent has worked on this story yet".to_owned(),
+        };
+        wrap::styled(text, DIM)
+    }
+
+    fn render(&self, entry: &Entry) -> Vec<Line<'static>> {
+        let expanded = self.expanded.get(&entry.index);
+        match &entry.event {
+            AgentEvent::Text { text } => {
+                let mut lines = markdown::render_said(text, self.text.columns(), self.colored);
+                lines.push(Line::default());
+                lines
+            }
+            AgentEvent::Thinking { text } => {
+                let most = expanded.map_or(THINKING_LINES, |_| DETAIL_LINES);
+                self.paragraph(text, DIM.patch(ITALIC), most)
+            }
+            AgentEvent::ToolCall { tool, summary } => {
+                let mark = if expanded.is_some() { "▾ " } else { "▸ " };
+                let line = Line::from(vec![
+                    Span::styled(mark, DIM),
+                    Span::styled(clean(tool), NAME),
+                    Span::raw(format!(" {}", clean(summary))),
+                ]);
+                self.with_detail(&line, expanded)
+            }
+            AgentEvent::ToolResult { bytes, is_error } => {
+                let size = words::bytes(*bytes);
+                let line = match is_error {
+                    true => wrap::styled(format!("  ✗ the tool failed · {size}"), BAD),
+                    false => wrap::styled(format!("  ↳ {size}"), DIM),
+                };
+                self.with_detail(&line, expanded)
+            }
+            AgentEvent::Session { id, model } => {
+                let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
+                self.one(
+                    format!("session {}{}", clean(id), model.unwrap_or_default()),
+                    DIM,
+                )
+            }
+            AgentEvent::Retrying { message } => self.message("↻", message, WARN),
+            AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),
+            AgentEvent::Auth { message }
+            | AgentEvent::Overflow { message }
+            | AgentEvent::Error { message } => self.message("✗", message, BAD),
+            AgentEvent::Final { is_error: true } => {
+                self.one("✗ the agent ended its turn with an error".to_owned(), BAD)
+            }
+            AgentEvent::Final { is_error: false } | AgentEvent::Usage { .. } => Vec::new(),
+            AgentEvent::Unknown { line } => self.one(clean(line), DIM),
+        }
+    }
+
+    fn one(&self, text: String, style: Style) -> Vec<Line<'static>> {
+        vec![wrap::cut(&wrap::styled(text, style), self.text.columns())]
+    }
+
+    fn message(&self, mark: &str, message: &str, style: Style) -> Vec<Line<'static>> {
+        self.paragraph(&format!("{mark} {message}"), style, DETAIL_LINES)
+    }
+
+    fn paragraph(&self, text: &str, style: Style, most: usize) -> Vec<Line<'static>> {
+        let lines = text.lines().map(|line| wrap::styled(clean(line), style));
+        let mut lines: Vec<Line<'static>> = lines
+            .flat_map(|line| wrap::wrap(&line, self.text.columns(), 2))
+            .take(most + 1)
+            .collect();
+        if lines.len() > most {
+            lines.truncate(most);
+            lines.push(wrap::styled("  …", style));
+        }
+        lines.push(Line::default());
+        lines
+    }
+
+    /// A line, and below it all there is where it is folded out.
+    fn with_detail(&self, line: &Line<'_>, detail: Option<&Vec<String>>) -> Vec<Line<'static>> {
+        let mut lines = vec![wrap::cut(line, self.text.columns())];
+        let detail = detail.map_or(&[][..], Vec::as_slice);
+        for text in detail.iter().take(DETAIL_LINES) {
+            let text = Line::from(vec![Span::styled("  │ ", DIM), Span::raw(clean(text))]);
+            lines.extend(wrap::wrap(&text, self.text.columns(), 4));
+        }
+        if detail.len() > DETAIL_LINES {
+            let more = format!("  │ … {} lines more", detail.len() - DETAIL_LINES);
+            lines.push(wrap::styled(more, DIM));
+        }
+        lines
+    }
+
+    /// How far it is, for a corner of the frame.
+    pub(crate) fn place(&self) -> Option<String> {
+        let item = self.text.item()?;
+        (self.total > self.text.height()).then(|| format!("{}/{}", item + 1, self.total))
+    }
+}
+
+/// Tells a grown entry from the one that was rendered.
+fn size(event: &AgentEvent) -> usize {
+    match event {
+        AgentEvent::Text { text } | AgentEvent::Thinking { text } => text.len(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,94 @@
+//! The attempts at a story: how each ended, and why.
+
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
+use crate::tui::text_pane::PaneLine;
+use crate::tui::wrap;
+use crate::ui::text::{clean, clean_lines};
+use crate::ui::words::{self, Count, Noun};
+use ralph_base::ids::AttemptNumber;
+use ralph_run::records::event::FailureKind;
+use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
+
+/// The lines of all attempts; each attempt is a thing of its own.
+pub(crate) fn lines(
+    story: Option<&StoryProgress>,
+    columns: usize,
+    now: Timestamp,
+) -> Vec<PaneLine> {
+    let attempts = story.map_or(&[][..], |story| &story.attempts);
+    if attempts.is_empty() {
+        let text = "no attempt was made at this story";
+        let line = wrap::styled(text, DIM);
+        return PaneLine::wrapped(0, &line, columns);
+    }
+    let attempts = attempts.iter().enumerate();
+    attempts
+        .flat_map(|(item, attempt)| PaneLine::all(item, of(attempt, columns, now)))
+        .collect()
+}
+
+fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let (mark, what, style) = match &attempt.state {
+        AttemptStanding::Running => ("●", "at work".to_owned(), ACTIVE),
+        AttemptStanding::Succeeded => ("✓", "done".to_owned(), GOOD),
+        AttemptStanding::Failed(it) => ("✗", words::failure(it.kind).to_owned(), bad(it.kind)),
+        AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), WARN),
+    };
+    let mut facts = Vec::new();
+    if let Some(agent) = &attempt.agent {
+        let model = agent.model.as_deref().map(|model| format!(" {model}"));
+        facts.push(clean(&format!(
+            "{}{}",
+            agent.agent,
+            model.unwrap_or_default()
+        )));
+    }
+    match &attempt.state {
+        AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),
+        AttemptStanding::Failed(it) => {
+            facts.push(words::elapsed(it.duration_ms));
+            facts.push(Count(it.changed_files, Noun::File).to_string());
+            facts.push(format!("parked as {}", it.parked));
+        }
+        AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}
+    }
+    facts.extend(words::usage(&attempt.usage));
+    let title = Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::styled(format!("attempt {}  ", attempt.number), STRONG),
+        Span::styled(what, style),
+    ]);
+    let mut lines = wrap::wrap(&title, columns, 2);
+    if !facts.is_empty() {
+        let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
+        lines.extend(wrap::wrap(&facts, columns, 2));
+    }
+    if let AttemptStanding::Failed(it) = &attempt.state {
+        for line in clean_lines(&it.reason) {
+            lines.extend(wrap::wrap(&Line::from(format!("  {line}")), columns, 2));
+        }
+        let hint = Span::styled("  Enter shows what it had changed", DIM);
+        lines.push(Line::from(hint));
+    }
+    lines.push(Line::default());
+    lines
+}
+
+/// A limit or a wish of the user is no fault of the agent.
+fn bad(kind: FailureKind) -> ratatui::style::Style {
+    match kind {
+        FailureKind::Limit
+        | FailureKind::Stopped
+        | FailureKind::Skipped
+        | FailureKind::Interrupted => WARN,
+        _ => BAD,
+    }
+}
+
+/// The attempt of a thing.
+pub(crate) fn at(story: Option<&StoryProgress>, item: usize) -> Option<AttemptNumber> {
+    Some(story?.attempts.get(item)?.number)
+}

@@ -1,0 +1,399 @@
+//! What an attempt changed, file by file.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::message::{DiffId, Query};
+use crate::tui::palette::{ADDED, BAD, DIM, HUNK, PLAIN, REMOVED, STRONG, WARN};
+use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words::{Count, Noun};
+use ralph_vault::diff::{Cut, Diff, DiffLine, FileDiff, FileStatus, LineKind};
+
+/// How long a diff of the tree as it is now is believed.
+const BELIEVED_MS: i128 = 2_000;
+
+/// Tabs go to the next multiple of these columns.
+const TAB: usize = 4;
+/// Line numbers are left out on a narrower screen.
+const ROOM_FOR_NUMBERS: usize = 60;
+
+/// Changes.
+#[derive(Debug, Default)]
+pub(crate) struct DiffPane {
+    id: Option<DiffId>,
+    diff: Option<Result<Box<Diff>, String>>,
+    /// Files that are folded in.
+    folded: BTreeSet<String>,
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    /// When it was asked for.
+    asked: Option<Timestamp>,
+    waiting: bool,
+    /// Something happened since.
+    stale: bool,
+}
+
+impl DiffPane {
+    /// Something happened that may have changed files.
+    pub(crate) fn grew(&mut self) {
+        self.stale = true;
+    }
+
+    /// What is missing, unless it was asked for already.
+    pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
+        let id = self.id.clone()?;
+        let is_due = match self.asked {
+            None => true,
+            Some(at) => {
+                let is_old = now.duration_since(at).as_millis() >= BELIEVED_MS;
+                matches!(id, DiffId::Live { .. }) && self.stale && is_old
+            }
+        };
+        if self.waiting || !is_due {
+            return None;
+        }
+        self.asked = Some(now);
+        self.stale = false;
+        self.waiting = true;
+        Some(Query::Diff(id))
+    }
+
+    /// Shows another diff, or none.
+    pub(crate) fn show(&mut self, id: Option<DiffId>) {
+        if self.id == id {
+            return;
+        }
+        self.asked = None;
+        self.waiting = false;
+        self.id = id;
+        self.diff = None;
+        self.text.rewind();
+        self.lay_out();
+    }
+
+    /// Receives a diff.
+    pub(crate) fn receive(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
+        if self.id.as_ref() != Some(id) {
+            return;
+        }
+        self.waiting = false;
+        // A look that failed while files were on the move does not hide the last good one.
+        if found.is_err() && matches!(self.diff, Some(Ok(_))) {
+            return;
+        }
+        self.diff = Some(found);
+        self.lay_out();
+    }
+
+    /// Lays it out for a pane of this size.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
+        if self.text.fit(columns, height) {
+            self.lay_out();
+        }
+    }
+
+    /// Folds the file at the cursor in or out.
+    pub(crate) fn toggle(&mut self) {
+        let (Some(Ok(diff)), Some(item)) = (&self.diff, self.text.item()) else {
+            return;
+        };
+        let Some(file) = item.checked_sub(1).and_then(|place| diff.files.get(place)) else {
+            return;
+        };
+        if !self.folded.remove(&file.path) {
+            self.folded.insert(file.path.clone());
+        }
+        self.lay_out();
+        self.text.go_to(item, 0);
+    }
+
+    fn lay_out(&mut self) {
+        let lines = match &self.diff {
+            None => {
+                let text = match &self.id {
+                    Some(_) => "looking …",
+                    None => "nothing was changed yet",
+                };
+                self.note(text.to_owned(), DIM)
+            }
+            Some(Err(problem)) => {
+                let text = format!("the changes cannot be shown: {}", clean(problem));
+                self.note(text, BAD)
+            }
+            Some(Ok(diff)) => self.of(diff),
+        };
+        self.text.set(lines);
+    }
+
+    fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
+        let line = wrap::styled(text, style);
+        PaneLine::wrapped(0, &line, self.text.columns())
+    }
+
+    fn of(&self, diff: &Diff) -> Vec<PaneLine> {
+        let mut lines = vec![PaneLine::new(0, summary(diff))];
+        for (place, file) in diff.files.iter().enumerate() {
+            let item = place + 1;
+            let folded = self.folded.contains(&file.path);
+            let title = self.title(file, folded);
+            lines.push(PaneLine::new(item, title));
+            if folded {
+                continue;
+            }
+            let shown = diff_lines(&file.lines, self.text.columns());
+            lines.extend(PaneLine::all(item, shown));
+        }
+        if let Some(cut) = &diff.cut {
+            let item = diff.files.len() + 1;
+            let line = wrap::styled(left_out(*cut), WARN);
+            lines.extend(PaneLine::wrapped(item, &line, self.text.columns()));
+        }
+        lines
+    }
+
+    fn title(&self, file: &FileDiff, folded: bool) -> Line<'static> {
+        let mark = if folded { "▸" } else { "▾" };
+        let (letter, style) = letter(file.status);
+        let old = file
+            .old_path
+            .as_deref()
+            .map(|old| format!("{} → ", clean(old)));
+        let line = Line::from(vec![
+            Span::styled(format!("{mark} "), DIM),
+            Span::styled(format!("{letter} "), style),
+            Span::styled(
+                format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
+                STRONG,
+            ),
+            Span::styled(format!("  +{}", file.added), ADDED),
+            Span::styled(format!(" -{}", file.removed), REMOVED),
+        ]);
+        wrap::cut(&line, self.text.columns())
+    }
+}
+
+/// The letter of a file's status and its colour.
+pub(crate) fn letter(status: FileStatus) -> (char, Style) {
+    match status {
+        FileStatus::Added => ('A', ADDED),
+        FileStatus::Modified => ('M', WARN),
+        FileStatus::Deleted => ('D', REMOVED),
+        FileStatus::Renamed => ('R', WARN),
+        FileStatus::TypeChanged => ('T', WARN),
+    }
+}
+
+/// How much was changed, in a line.
+pub(crate) fn summary(diff: &Diff) -> Line<'static> {
+    if diff.files.is_empty() {
+        return wrap::styled("nothing was changed yet", DIM);
+    }
+    let added: usize = diff.files.iter().map(|file| file.added).sum();
+    let removed: usize = diff.files.iter().map(|file| file.removed).sum();
+    Line::from(vec![
+        Span::raw(format!("{} ", Count(diff.files.len(), Noun::File))),
+        Span::styled(format!("+{added}"), ADDED),
+        Span::raw(" "),
+        Span::styled(format!("-{removed}"), REMOVED),
+    ])
+}
+
+/// What is not shown of a diff, in words.
+fn left_out(cut: Cut) -> String {
+    let mut parts = Vec::new();
+    match cut.lines {
+        0 => {}
+        1 => parts.push("1 line".to_owned()),
+        lines => parts.push(format!("{lines} lines")),
+    }
+    if cut.new_files > 0 {
+        parts.push(format!("{} that are new", Count(cut.new_files, Noun::File)));
+    }
+    if cut.unread {
+        parts.push("perhaps more files".to_owned());
+    }
+    format!("… not shown: {}", parts.join(", "))
+}
+
+/// A line of a diff and its number before and after the change.
+struct Row<'a> {
+    line: &'a DiffLine,
+    old: Option<u32>,
+    new: Option<u32>,
+}
+
+/// The lines of a diff in the given number of columns.
+fn diff_lines(lines: &[DiffLine], columns: usize) -> Vec<Line<'static>> {
+    let rows = numbered(lines);
+    let numbers = rows.iter().flat_map(|row| [row.old, row.new]);
+    let highest = numbers.flatten().max();
+    let digits = highest.map_or(0, |number| number.to_string().len());
+    let rows = rows.iter();
+    rows.map(|row| draw(row, digits, columns)).collect()
+}
+
+/// Numbers the lines of a diff by its hunks.
+fn numbered(lines: &[DiffLine]) -> Vec<Row<'_>> {
+    let (mut next_old, mut next_new) = (None, None);
+    let rows = lines.iter().map(|line| {
+        let (mut old, mut new) = (None, None);
+        match line.kind {
+            LineKind::Hunk => (next_old, next_new) = starts(&line.text),
+            LineKind::Context => (old, new) = (take(&mut next_old), take(&mut next_new)),
+            LineKind::Added => new = take(&mut next_new),
+            LineKind::Removed => old = take(&mut next_old),
+            LineKind::Note => {}
+        }
+        Row { line, old, new }
+    });
+    rows.collect()
+}
+
+/// One row in the given number of columns; `digits` is the width of a number of all rows.
+fn draw(row: &Row<'_>, digits: usize, columns: usize) -> Line<'static> {
+    let mut spans = Vec::new();
+    if digits > 0 && columns >= ROOM_FOR_NUMBERS {
+        let number = |number: Option<u32>| {
+            let number = number.map(|it| it.to_string()).unwrap_or_default();
+            format!("{number:>digits$} ")
+        };
+        let numbers = format!("{}{}│", number(row.old), number(row.new));
+        spans.push(Span::styled(numbers, DIM));
+    }
+    let (sign, style) = sign(row.line.kind);
+    let text = clean(&expanded(&row.line.text));
+    spans.push(Span::styled(format!("{sign}{text}"), style));
+    wrap::cut(&Line::from(spans), columns)
+}
+
+fn sign(kind: LineKind) -> (&'static str, Style) {
+    match kind {
+        LineKind::Hunk => ("", HUNK),
+        LineKind::Context => (" ", PLAIN),
+        LineKind::Added => ("+", ADDED),
+        LineKind::Removed => ("-", REMOVED),
+        LineKind::Note => ("", DIM),
+    }
+}
+
+/// The first numbers of both sides of `@@ -1,2 +1,3 @@`.
+fn starts(hunk: &str) -> (Option<u32>, Option<u32>) {
+    let side = |sign: char| {
+        let word = hunk
+            .split_whitespace()
+            .skip(1)
+            .find_map(|word| word.strip_prefix(sign))?;
+        word.split(',').next()?.parse().ok()
+    };
+    (side('-'), side('+'))
+}
+
+/// The number of this line; the next gets the one after it.
+fn take(next: &mut Option<u32>) -> Option<u32> {
+    let this = *next;
+    *next = this.and_then(|number| number.checked_add(1));
+    this
+}
+
+/// A text with spaces for its tabs.
+fn expanded(text: &str) -> String {
+    if !text.contains('\t') {
+        return text.to_owned();
+    }
+    let mut expanded = String::with_capacity(text.len());
+    let mut column = 0;
+    for part in wrap::graphemes(text) {
+        if part == "\t" {
+            let spaces = TAB - column % TAB;
+            expanded.extend(std::iter::repeat_n(' ', spaces));
+            column += spaces;
+        } else {
+            expanded.push_str(part);
+            column += wrap::columns(part);
+        }
+    }
+    expanded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn diff() -> Vec<DiffLine> {
+        let lines = [
+            (LineKind::Note, "new mode 100755"),
+            (LineKind::Hunk, "@@ -8,2 +9,3 @@ fn main() {"),
+            (LineKind::Context, "a\tb"),
+            (LineKind::Removed, "\u{1b}[31mold"),
+            (LineKind::Added, "漢\tnew"),
+            (LineKind::Added, "more"),
+            (LineKind::Note, "\\ No newline at end of file"),
+        ];
+        let lines = lines.into_iter();
+        lines.map(|(kind, text)| line(kind, text)).collect()
+    }
+
+    fn line(kind: LineKind, text: &str) -> DiffLine {
+        let text = text.to_owned();
+        DiffLine { kind, text }
+    }
+
+    fn drawn(columns: usize) -> Vec<String> {
+        let lines = diff_lines(&diff(), columns);
+        lines.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn shows_signs_and_numbers_where_there_is_room() {
+        assert_eq!(
+            drawn(60),
+            [
+                "      │new mode 100755",
+                "      │@@ -8,2 +9,3 @@ fn main() {",
+                " 8  9 │ a   b",
+                " 9    │-old",
+                "   10 │+漢  new",
+                "   11 │+more",
+                "      │\\ No newline at end of file",
+            ]
+        );
+    }
+
+    #[test]
+    fn cuts_what_does_not_fit_and_leaves_out_the_numbers() {
+        assert_eq!(
+            drawn(8),
+            [
+                "new mod…",
+                "@@ -8,2…",
+                " a   b",
+                "-old",
+                "+漢  new",
+                "+more",
+                "\\ No ne…",
+            ]
+        );
+    }
+
+    #[test]
+    fn colours_say_the_same_as_signs() {
+        let style = |kind| diff_lines(&[line(kind, "x")], 20)[0].spans[0].style;
+        assert_eq!(style(LineKind::Added), ADDED);
+        assert_eq!(style(LineKind::Removed), REMOVED);
+        assert_eq!(style(LineKind::Hunk), HUNK);
+        assert_eq!(style(LineKind::Context), PLAIN);
+    }
+
+    #[test]
+    fn a_hunk_that_says_nothing_leaves_lines_without_numbers() {
+        assert_eq!(starts("@@ -1 +1,0 @@"), (Some(1), Some(1)));
+        assert_eq!(starts("@@ -99999999999 +x @@"), (None, None));
+        assert_eq!(starts(""), (None, None));
+    }
+}

@@ -1,0 +1,177 @@
+//! The gates that ran for a story, and what one of them printed.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+use crate::tui::message::{FileWindow, Query, Span as Part};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
+use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words;
+use ralph_run::records::event::GateResult;
+use ralph_run::records::progress::{GateProgress, StoryProgress};
+
+/// How many lines of a gate's output are shown.
+const TAIL: usize = 500;
+
+/// The gates of a story.
+#[derive(Debug, Default)]
+pub(crate) struct GatesPane {
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    /// The gate whose output is shown, by its place; the last one unless the user chose another.
+    chosen: Option<usize>,
+    output: Option<(PathBuf, FileWindow)>,
+    problem: Option<String>,
+    waiting: bool,
+    stale: bool,
+    asked: Option<PathBuf>,
+}
+
+impl GatesPane {
+    /// No gate of the story that is shown has run. The end of an output is what tells.
+    pub(crate) fn forget(&mut self) {
+        let mut text = std::mem::take(&mut self.text);
+        text.follow();
+        *self = Self {
+            text,
+            ..Self::default()
+        };
+    }
+
+    /// Its output may have grown.
+    pub(crate) fn grew(&mut self) {
+        self.stale = true;
+    }
+
+    /// Shows the output of the gate at the cursor.
+    pub(crate) fn toggle(&mut self) {
+        self.chosen = self.text.item();
+        self.stale = true;
+    }
+
+    fn open(&self, story: &StoryProgress) -> Option<usize> {
+        let last = story.gates.len().checked_sub(1)?;
+        Some(self.chosen.unwrap_or(last).min(last))
+    }
+
+    /// What is missing, unless it was asked for already.
+    pub(crate) fn query(&mut self, story: Option<&StoryProgress>) -> Option<Query> {
+        let story = story?;
+        let gate = story.gates.get(self.open(story)?)?;
+        if self.waiting || gate.log.is_empty() {
+            return None;
+        }
+        let path = PathBuf::from(&gate.log);
+        if !self.stale && self.asked.as_ref() == Some(&path) {
+            return None;
+        }
+        self.waiting = true;
+        self.stale = false;
+        self.asked = Some(path.clone());
+        Some(Query::File(path, Part::Last(TAIL)))
+    }
+
+    /// Receives an output.
+    pub(crate) fn receive(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
+        self.waiting = false;
+        match found {
+            Ok(window) => {
+                self.output = Some((path, window));
+                self.problem = None;
+            }
+            Err(problem) => self.problem = Some(problem),
+        }
+    }
+
+    /// Lays its lines out.
+    pub(crate) fn fit(
+        &mut self,
+        story: Option<&StoryProgress>,
+        (columns, height): (usize, usize),
+        now: Timestamp,
+    ) {
+        self.text.fit(columns, height);
+        let gates = story.map_or(&[][..], |story| &story.gates);
+        let open = story.and_then(|story| self.open(story));
+        let mut lines = Vec::new();
+        for (item, gate) in gates.iter().enumerate() {
+            let is_open = Some(item) == open;
+            let title = title(gate, is_open, now);
+            lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
+            if is_open {
+                lines.extend(PaneLine::all(item, self.output(gate, columns)));
+            }
+        }
+        if gates.is_empty() {
+            let text = wrap::styled("no gate ran for this story", DIM);
+            lines.push(PaneLine::new(0, text));
+        }
+        self.text.set(lines);
+    }
+
+    fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
+        let dim = DIM;
+        if let Some(problem) = &self.problem {
+            let text = format!("  the output cannot be read: {}", clean(problem));
+            return vec![wrap::styled(text, dim)];
+        }
+        let shown = self.output.as_ref();
+        let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
+        let Some((_, window)) = shown else {
+            return recorded_tail(gate, columns);
+        };
+        let mut lines = Vec::new();
+        if window.first > 0 {
+            let text = format!("  … {} lines before, in {}", window.first, clean(&gate.log));
+            lines.push(wrap::styled(text, dim));
+        }
+        let printed = window.lines.iter().map(String::as_str);
+        lines.extend(indented(printed, columns));
+        if window.lines.is_empty() {
+            lines.push(wrap::styled("  it has printed nothing", dim));
+        }
+        lines
+    }
+}
+
+fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
+    let (mark, how, style) = match &gate.result {
+        Some(GateResult::Passed) => ("✓", String::new(), GOOD),
+        Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
+        None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
+        None => ("·", "  ended".to_owned(), DIM),
+    };
+    let place = match gate.attempt {
+        Some(attempt) => format!("attempt {attempt}"),
+        None => "on the checkpoint".to_owned(),
+    };
+    let took = match gate.duration {
+        Some(duration) => words::elapsed(words::millis(duration)),
+        None => words::clock_between(gate.started_at, now),
+    };
+    Line::from(vec![
+        Span::styled(if open { "▾ " } else { "▸ " }, DIM),
+        Span::styled(format!("{mark} "), style),
+        Span::styled(clean(&gate.name), STRONG),
+        Span::styled(how, style),
+        Span::styled(format!("  {place} · {took}"), DIM),
+    ])
+}
+
+/// Old records know only the last lines of a gate that failed.
+fn recorded_tail(gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
+    let Some(GateResult::Failed { tail, .. }) = &gate.result else {
+        return Vec::new();
+    };
+    indented(tail.lines(), columns)
+}
+
+fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {
+    lines
+        .flat_map(|text| wrap::wrap(&Line::from(format!("  {}", clean(text))), columns, 2))
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! What happened, a line an event: the words of the plain log.
+
+use std::collections::VecDeque;
+
+use jiff::tz::TimeZone;
+use ratatui::text::{Line, Span};
+
+use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
+use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::wrap;
+use crate::ui::line;
+use crate::ui::style;
+use ralph_run::records::event::{Event, Record};
+
+/// How many events are kept; all of them are in the record of the run.
+const MOST: usize = 5_000;
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct LogPane {
+    /// The lines that are shown.
+    pub(crate) text: TextPane,
+    entries: VecDeque<Entry>,
+    zone: TimeZone,
+    stale: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    time: String,
+    line: line::Line,
+}
+
+impl LogPane {
+    /// An empty log.
+    pub(crate) fn new(zone: TimeZone) -> Self {
+        Self {
+            text: TextPane::following(),
+            entries: VecDeque::new(),
+            zone,
+            stale: false,
+        }
+    }
+
+    /// Receives a record; what agents say is in their transcripts.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        if matches!(record.event, Event::Agent { .. }) {
+            return;
+        }
+        let Some(line) = line::of(record) else {
+            return;
+        };
+        let time = record.at.to_zoned(self.zone.clone()).strftime("%H:%M:%S");
+        if self.entries.len() == MOST {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(Entry {
+            time: time.to_string(),
+            line,
+        });
+        self.stale = true;
+    }
+
+    /// Lays it out for a pane of this size.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
+        let is_wider = self.text.fit(columns, height);
+        if !is_wider && !std::mem::take(&mut self.stale) {
+            return;
+        }
+        let entries = self.entries.iter().enumerate();
+        let lines = entries
+            .flat_map(|(item, entry)| PaneLine::all(item, self.lines(entry)))
+            .collect();
+        self.text.set(lines);
+    }
+
+    fn lines(&self, entry: &Entry) -> Vec<Line<'static>> {
+        const TIME: usize = 9;
+        let style = match entry.line.style {
+            style::GOOD => GOOD,
+            style::BAD => BAD,
+            style::WARN => WARN,
+            style::STRONG => STRONG,
+            style::DIM => DIM,
+            _ => PLAIN,
+        };
+        let first = Line::from(vec![
+            Span::styled(format!("{} ", entry.time), DIM),
+            Span::styled(entry.line.text.clone(), style),
+        ]);
+        let mut lines = wrap::wrap(&first, self.text.columns(), TIME);
+        for detail in &entry.line.details {
+            let text = format!("{}{detail}", " ".repeat(TIME));
+            let line = wrap::styled(text, DIM);
+            lines.extend(wrap::wrap(&line, self.text.columns(), TIME));
+        }
+        lines
+    }
+}

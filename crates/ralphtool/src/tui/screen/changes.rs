@@ -1,0 +1,384 @@
+//! The list of changes: how far each is, and what can be done with it.
+
+use jiff::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::tui::fuzzy;
+use crate::tui::gauge;
+use crate::tui::keys::Action;
+use crate::tui::message::{ChangesFound, ErrorText, Query, Request};
+use crate::tui::palette::{BAD, DIM, GOOD, MATCHED, NAME, STRONG, WARN, select};
+use crate::tui::step::{Step, Typing};
+use crate::tui::text_pane::scrolled;
+use crate::tui::wrap;
+use crate::ui::change_rows::{self, ChangeRow, ChangeState};
+use crate::ui::text::{clean, columns, pad};
+use crate::ui::words;
+
+/// How wide a bar is.
+const BAR: usize = 8;
+
+/// The columns beside the name and the bar, with the gaps before them.
+const STORIES: usize = 9;
+const TASKS: usize = 8;
+const MODIFIED: usize = 11;
+
+/// The list.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    found: Option<Result<ChangesFound, ErrorText>>,
+    /// What is shown: places in the list, with the letters that matched.
+    shown: Vec<(usize, Vec<u32>)>,
+    filter: String,
+    selected: usize,
+    top: usize,
+    height: usize,
+}
+
+impl Changes {
+    /// Receives what was found; the selected change stays selected.
+    pub(crate) fn receive(&mut self, found: Result<ChangesFound, ErrorText>) {
+        let chosen = self.selected_row().map(|row| row.target.clone());
+        self.found = Some(found);
+        self.filter_again();
+        let place = self.shown.iter().position(|(index, _)| {
+            let row = self.rows().get(*index);
+            row.map(|row| &row.target) == chosen.as_ref()
+        });
+        self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
+        self.settle();
+    }
+
+    /// The first change a run could do something in.
+    fn first_with_work(&self) -> Option<usize> {
+        let has_work = |(index, _): &(usize, Vec<u32>)| {
+            let row = self.rows().get(*index);
+            row.is_some_and(|row| row.state == ChangeState::Open)
+        };
+        self.shown.iter().position(has_work)
+    }
+
+    /// Shows only what matches.
+    pub(crate) fn set_filter(&mut self, filter: &str) {
+        filter.clone_into(&mut self.filter);
+        self.filter_again();
+        self.selected = 0;
+        self.settle();
+    }
+
+    /// What is filtered by.
+    pub(crate) fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Sets how many lines are in sight.
+    pub(crate) fn set_size(&mut self, rows: u16) {
+        self.height = usize::from(rows.saturating_sub(4)).max(1);
+        self.settle();
+    }
+
+    fn rows(&self) -> &[ChangeRow] {
+        match &self.found {
+            Some(Ok(found)) => &found.rows,
+            _ => &[],
+        }
+    }
+
+    fn selected_row(&self) -> Option<&ChangeRow> {
+        let (index, _) = self.shown.get(self.selected)?;
+        self.rows().get(*index)
+    }
+
+    fn filter_again(&mut self) {
+        let names: Vec<&str> = self.rows().iter().map(|row| row.name.as_str()).collect();
+        self.shown = fuzzy::matches(&self.filter, &names);
+    }
+
+    fn settle(&mut self) {
+        self.selected = self.selected.min(self.shown.len().saturating_sub(1));
+        self.top = scrolled(self.top, self.selected, self.height);
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Step {
+        let last = self.shown.len().saturating_sub(1);
+        if let Some(to) = action.moved(self.selected, last, self.height) {
+            self.selected = to;
+        }
+        match action {
+            Action::Search => return Step::Type(Typing::Filter),
+            Action::Reload => return Step::Ask(Request::Query(Query::Changes)),
+            Action::Enter => return self.open(),
+            Action::Back if !self.filter.is_empty() => self.set_filter(""),
+            _ => {}
+        }
+        self.settle();
+        Step::Stay
+    }
+
+    fn open(&self) -> Step {
+        let Some(row) = self.selected_row() else {
+            return Step::Stay;
+        };
+        match &row.state {
+            ChangeState::Unreadable { reason } => {
+                Step::Say(format!("`{}` cannot be read: {reason}", row.name))
+            }
+            _ => Step::Open(row.target.clone()),
+        }
+    }
+
+    /// Draws the list.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
+        let [title, head, below] = Layout::vertical([Length(1), Length(1), Min(1)]).areas(area);
+        let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);
+        frame.render_widget(Paragraph::new(self.title()), title);
+        match &self.found {
+            None => frame.render_widget(
+                Paragraph::new(Span::styled("  reading the changes …", DIM)),
+                list,
+            ),
+            Some(Err(error)) => draw_lines(frame, below, &error_lines(error), 2),
+            Some(Ok(found)) if found.rows.is_empty() => {
+                draw_lines(frame, below, &empty(found), 2);
+            }
+            Some(Ok(_)) => {
+                self.draw_table(frame, (head, list), now);
+                draw_lines(frame, detail, &self.detail(), 1);
+            }
+        }
+    }
+
+    fn title(&self) -> Line<'static> {
+        let mut spans = vec![Span::styled(" ralphtool ", STRONG), Span::raw("  changes")];
+        if !self.filter.is_empty() {
+            spans.push(Span::styled("  matching ", DIM));
+            spans.push(Span::styled(clean(&self.filter), NAME));
+        }
+        Line::from(spans)
+    }
+
+    fn draw_table(&self, frame: &mut Frame<'_>, (head, list): (Rect, Rect), now: Timestamp) {
+        if self.shown.is_empty() {
+            let text = format!("  no change matches `{}`", clean(&self.filter));
+            return frame.render_widget(Paragraph::new(text), list);
+        }
+        let widths = Widths::of(self.rows(), usize::from(list.width));
+        frame.render_widget(Paragraph::new(widths.head()), head);
+        let shown = self.shown.iter().enumerate().skip(self.top);
+        let lines: Vec<Line<'_>> = shown
+            .take(usize::from(list.height))
+            .filter_map(|(place, (index, letters))| {
+                let row = self.rows().get(*index)?;
+                let line = self.row(row, letters, &widths, now);
+                Some(if place == self.selected {
+                    select(line)
+                } else {
+                    line
+                })
+            })
+            .collect();
+        frame.render_widget(Paragraph::new(lines), list);
+    }
+
+    fn row(
+        &self,
+        row: &ChangeRow,
+        letters: &[u32],
+        widths: &Widths,
+        now: Timestamp,
+    ) -> Line<'static> {
+        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let (state, style) = self.state(row);
+        widths.line(
+            &fuzzy::highlighted(&clean(&row.name), letters, MATCHED),
+            row.kind.word(),
+            gauge::gauge(row.tasks_done as u64, row.tasks_total as u64, BAR),
+            [
+                &format!("{}/{}", row.stories_done, row.stories_total),
+                &format!("{}/{}", row.tasks_done, row.tasks_total),
+                &age.map(words::ago).unwrap_or_default(),
+            ],
+            Span::styled(state, style),
+        )
+    }
+
+    fn state(&self, row: &ChangeRow) -> (&'static str, ratatui::style::Style) {
+        if let Some(Ok(found)) = &self.found
+            && let Some(open) = &found.open
+            && open.change == row.name
+        {
+            let text = match open.kept {
+                false => "interrupted → resume",
+                true if row.state == ChangeState::Open => "kept → resume",
+                true => "kept",
+            };
+            return (text, WARN);
+        }
+        match &row.state {
+            ChangeState::Open => ("ready", NAME),
+            ChangeState::Done => ("nothing left", GOOD),
+            ChangeState::Deferred => ("set aside", DIM),
+            ChangeState::NoTasks => ("no tasks yet", DIM),
+            ChangeState::Unreadable { .. } => ("invalid", BAD),
+        }
+    }
+
+    /// What there is to know of the selected change beyond its line.
+    fn detail(&self) -> Vec<Line<'static>> {
+        let Some(row) = self.selected_row() else {
+            return Vec::new();
+        };
+        let (text, style) = match &row.state {
+            ChangeState::Unreadable { reason } => (format!("invalid: {}", clean(reason)), BAD),
+            ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
+            // What tells it from another of the same name.
+            _ if row.target != row.name => (clean(&row.target), DIM),
+            _ => return Vec::new(),
+        };
+        vec![wrap::styled(text, style)]
+    }
+}
+
+/// Which columns fit.
+struct Widths {
+    /// All columns together.
+    room: usize,
+    name: usize,
+    /// What kind of plan each is, where they differ.
+    kind: Option<usize>,
+    tasks: bool,
+    bar: bool,
+    modified: bool,
+}
+
+impl Widths {
+    fn of(rows: &[ChangeRow], room: usize) -> Self {
+        const STATE: usize = 22;
+        const LEAST_NAME: usize = 12;
+        let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
+        let longest = longest.unwrap_or(0).max(6);
+        let kinds = rows.iter().map(|row| columns(row.kind.word())).max();
+        let kind = kinds.filter(|_| change_rows::shows_kind(rows));
+        let kind = kind.filter(|kind| room >= 2 + STORIES + STATE + LEAST_NAME + kind + 2);
+        let least = 2 + STORIES + STATE + kind.map_or(0, |kind| kind + 2);
+        let tasks = room >= least + LEAST_NAME + TASKS;
+        let fixed = least + if tasks { TASKS } else { 0 };
+        let bar = room >= fixed + LEAST_NAME + BAR + 2;
+        let modified = room >= fixed + LEAST_NAME + MODIFIED + BAR + 2;
+        let taken = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
+        Self {
+            room,
+            name: longest.min(room.saturating_sub(taken).max(LEAST_NAME)),
+            kind,
+            tasks,
+            bar,
+            modified,
+        }
+    }
+
+    fn head(&self) -> Line<'static> {
+        let blank = Line::from(" ".repeat(BAR));
+        let titles = ["stories", "tasks", "modified"];
+        let mut head = self.line(&"change".into(), "kind", blank, titles, "state".into());
+        for span in &mut head.spans {
+            span.style = DIM;
+        }
+        head
+    }
+
+    /// A line of the table, with the columns that fit.
+    fn line(
+        &self,
+        name: &Line<'_>,
+        kind: &str,
+        bar: Line<'static>,
+        [stories, tasks, modified]: [&str; 3],
+        state: Span<'static>,
+    ) -> Line<'static> {
+        let mut spans = vec![Span::raw("  ")];
+        spans.extend(wrap::fit(name, self.name).spans);
+        if let Some(width) = self.kind {
+            spans.push(Span::styled(format!("  {}", pad(kind, width)), DIM));
+        }
+        if self.bar {
+            spans.push(Span::raw("  "));
+            spans.extend(bar.spans);
+        }
+        spans.push(Span::raw(format!("{stories:>STORIES$}")));
+        if self.tasks {
+            spans.push(Span::raw(format!("{tasks:>TASKS$}")));
+        }
+        if self.modified {
+            spans.push(Span::styled(format!("{modified:>MODIFIED$}"), DIM));
+        }
+        spans.extend([Span::raw("  "), state]);
+        wrap::cut(&Line::from(spans), self.room)
+    }
+}
+
+fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
+    vec![
+        Line::from(format!("no changes in `{}`", clean(&found.folder))),
+        Line::default(),
+        Line::from(vec![
+            Span::raw("make one with "),
+            Span::styled("openspec new change NAME", NAME),
+            Span::raw(", or write it yourself:"),
+        ]),
+        wrap::styled("  openspec/changes/NAME/tasks.md", NAME),
+        wrap::styled("    ## 1. First story", DIM),
+        wrap::styled("    - [ ] 1.1 Do something", DIM),
+        Line::default(),
+        Line::from(vec![
+            Span::raw("a checklist or prd.json runs by its path: "),
+            Span::styled("ralphtool loop ./PLAN.md", NAME),
+        ]),
+        Line::from(vec![
+            Span::raw("to see how it works, without any agent: "),
+            Span::styled("ralphtool demo", NAME),
+        ]),
+    ]
+}
+
+/// An error with what to do.
+pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
+    let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
+    for hint in &error.hints {
+        lines.push(Line::from(vec![
+            Span::styled("→ ", NAME),
+            Span::raw(clean(hint)),
+        ]));
+    }
+    lines
+}
+
+/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
+pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
+    let inner = Rect {
+        x: area.x + margin.min(area.width),
+        width: area.width.saturating_sub(margin),
+        ..area
+    };
+    let mut lines = wrapped(lines, inner.width);
+    if lines.len() > usize::from(inner.height) {
+        lines.truncate(inner.height.into());
+        if let Some(last) = lines.last_mut() {
+            last.spans.push(Span::raw(format!(" {}", wrap::MISSING)));
+            *last = wrap::cut(last, inner.width.into());
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The lines as they are drawn in the given number of columns.
+pub(crate) fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
+    let lines = lines.iter();
+    lines
+        .flat_map(|line| wrap::wrap(line, columns.into(), 2))
+        .collect()
+}

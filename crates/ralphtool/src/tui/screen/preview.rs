@@ -1,0 +1,415 @@
+//! One change before its run: what it says, what a run of it would be like, and what to know first.
+
+pub(crate) mod fields;
+
+use ratatui::Frame;
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Paragraph};
+
+use self::fields::{Acted, Fields, Shown};
+use super::changes::{draw_lines, error_lines};
+use super::title_of;
+use crate::tui::keys::Action;
+use crate::tui::markdown;
+use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
+use crate::tui::step::{Confirmation, Step, Typing};
+use crate::tui::tabbed::Tabbed;
+use crate::tui::text_pane::{GUTTER, PaneLine};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words::{Count, Noun};
+use ralph_plan::change::{Change, Story, StoryState};
+use ralph_plan::tasks::TaskState;
+use ralph_run::preview::{Remark, Weight};
+
+/// The tabs, in order.
+const TABS: [&str; 5] = ["Stories", "Specs", "Proposal", "Design", "Prompt"];
+
+/// From this width on the settings stand beside the text.
+const WIDE: u16 = 72;
+
+/// How high the settings are below the text.
+const STACKED: u16 = 9;
+
+/// One change before its run.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    /// The change's name.
+    pub(crate) name: String,
+    data: Option<Result<Box<Previewed>, ErrorText>>,
+    fields: Fields,
+    on_settings: bool,
+    pub(crate) tabs: Tabbed<5>,
+    /// For which width the panes were laid out.
+    laid_out: Option<u16>,
+}
+
+impl Preview {
+    /// A change that is not read yet.
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            data: None,
+            fields: Fields::default(),
+            on_settings: false,
+            tabs: Tabbed::new(TABS),
+            laid_out: None,
+        }
+    }
+
+    /// What it needs to know.
+    pub(crate) fn query(&self) -> Query {
+        Query::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
+    }
+
+    /// Takes in what was found.
+    pub(crate) fn receive(&mut self, found: Result<Box<Previewed>, ErrorText>) {
+        if let Ok(data) = &found {
+            self.fields.learn(&data.settings);
+        }
+        self.data = Some(found);
+        self.laid_out = None;
+    }
+
+    fn known(&self) -> Option<&Previewed> {
+        match &self.data {
+            Some(Ok(data)) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Lays the panes out for a screen of this size.
+    pub(crate) fn fit(&mut self, area: Rect, colored: bool) {
+        let text = Areas::of(area).text;
+        for pane in &mut self.tabs.panes {
+            pane.set_height(text.height.into());
+        }
+        if self.laid_out == Some(text.width) {
+            return;
+        }
+        let Some(Ok(data)) = &self.data else {
+            return;
+        };
+        // Letters do not touch the frame beside them.
+        let gap = u16::from(area.width >= WIDE);
+        let columns = usize::from(text.width.saturating_sub(GUTTER + gap)).max(8);
+        let lines = [
+            stories(&data.change, columns),
+            documents(data, "specs", columns, colored),
+            documents(data, "proposal", columns, colored),
+            documents(data, "design", columns, colored),
+            prompt(&data.prompt, columns),
+        ];
+        for (pane, lines) in self.tabs.panes.iter_mut().zip(lines) {
+            pane.set(lines);
+        }
+        self.laid_out = Some(text.width);
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Step {
+        if let Some(step) = self.tabs.act(action) {
+            return step;
+        }
+        match action {
+            Action::Start => return self.start(false),
+            Action::Fresh => return self.fresh(),
+            Action::Settings => self.on_settings = !self.on_settings,
+            Action::Reload => return Step::Ask(Request::Query(self.query())),
+            Action::Back if self.on_settings => self.on_settings = false,
+            Action::Back => return Step::Back,
+            action if self.on_settings => return self.act_on_settings(action),
+            action => self.tabs.act_on_pane(action),
+        }
+        Step::Stay
+    }
+
+    fn act_on_settings(&mut self, action: Action) -> Step {
+        let Some(Ok(data)) = &self.data else {
+            return Step::Stay;
+        };
+        match self.fields.act(action, &data.settings) {
+            Acted::Moved => Step::Stay,
+            Acted::Types => Step::Type(Typing::Setting),
+            // A choice may change what there is to know, the prompt too.
+            Acted::Changed => Step::Ask(Request::Query(self.query())),
+        }
+    }
+
+    /// What is typed for the current setting: its title and first text.
+    pub(crate) fn to_type(&self) -> (&'static str, String) {
+        let data = self.known();
+        data.map_or_else(Default::default, |data| self.fields.to_type(&data.settings))
+    }
+
+    /// A setting was typed.
+    pub(crate) fn typed(&mut self, text: &str) -> Step {
+        match self.fields.typed(text) {
+            Ok(()) => Step::Ask(Request::Query(self.query())),
+            Err(problem) => Step::Say(problem),
+        }
+    }
+
+    fn fresh(&self) -> Step {
+        match self.known() {
+            Some(data) if data.open => Step::Confirm(Confirmation::Fresh),
+            _ => self.start(false),
+        }
+    }
+
+    /// Starts the run, or says why it cannot.
+    pub(crate) fn start(&self, fresh: bool) -> Step {
+        let Some(data) = self.known() else {
+            return Step::Stay;
+        };
+        let stopper = data.remarks.iter().find(|it| it.weight == Weight::Stops);
+        if let Some(remark) = stopper {
+            return Step::Say(format!("it cannot start: {}", remark.text));
+        }
+        Step::Ask(Request::Start(Box::new(Start {
+            change: self.name.clone(),
+            chosen: self.fields.chosen.clone(),
+            fresh,
+            allowed: None,
+        })))
+    }
+
+    /// Draws it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
+        let areas = Areas::of(area);
+        frame.render_widget(Paragraph::new(self.title(areas.title)), areas.title);
+        match &self.data {
+            None => {
+                let text = Span::styled("  reading the change …", DIM);
+                frame.render_widget(Paragraph::new(text), areas.text);
+            }
+            Some(Err(error)) => {
+                let whole = areas.text.union(areas.side);
+                draw_lines(frame, whole, &error_lines(error), 2);
+            }
+            Some(Ok(data)) => {
+                let titles = self.tabs.titles(areas.tabs.width);
+                frame.render_widget(Paragraph::new(titles), areas.tabs);
+                self.tabs.pane().draw(frame, areas.text, !self.on_settings);
+                self.draw_side(frame, areas.side, data);
+            }
+        }
+    }
+
+    fn title(&self, area: Rect) -> Line<'static> {
+        let mut spans = title_of(&self.name);
+        if let Some(data) = self.known() {
+            let stories = data.change.story_tally();
+            let tasks = data.change.task_tally();
+            spans.push(Span::styled(
+                format!(
+                    "  {}/{}, {}/{} done",
+                    stories.done,
+                    Count(stories.total, Noun::Story),
+                    tasks.done,
+                    Count(tasks.total, Noun::Task)
+                ),
+                DIM,
+            ));
+        }
+        wrap::cut(&Line::from(spans), area.width.into())
+    }
+
+    fn draw_side(&self, frame: &mut Frame<'_>, area: Rect, data: &Previewed) {
+        let block = Block::bordered()
+            .border_style(border(self.on_settings))
+            .title(verdict(&data.remarks));
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let selected = self.fields.current();
+        let mut cursor = 0;
+        let mut lines = Vec::new();
+        for field in self.fields.all() {
+            let shown = self.fields.shown(field, &data.settings);
+            let is_selected = self.on_settings && field == selected;
+            if is_selected {
+                cursor = lines.len();
+            }
+            lines.push(field_line(&shown, is_selected, inner.width));
+        }
+        lines.push(Line::default());
+        let columns = usize::from(inner.width).max(8);
+        let remarks = data.remarks.iter();
+        lines.extend(remarks.flat_map(|remark| remark_lines(remark, columns)));
+        // The selected setting stays in sight.
+        let height = usize::from(inner.height);
+        let skip = (cursor + 1).saturating_sub(height);
+        let mut lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();
+        if lines.len() > height {
+            let more = format!("… {} lines more", lines.len() + 1 - height);
+            lines.truncate(height.saturating_sub(1));
+            lines.push(wrap::styled(more, DIM));
+        }
+        frame.render_widget(Paragraph::new(lines), inner);
+    }
+}
+
+/// Whether a run could start, for the border.
+fn verdict(remarks: &[Remark]) -> Line<'static> {
+    let has = |weight| remarks.iter().any(|remark| remark.weight == weight);
+    let (text, style) = if has(Weight::Stops) {
+        (" Run: it cannot start ", BAD)
+    } else if has(Weight::Warns) {
+        (" Run: ready, with warnings ", WARN)
+    } else {
+        (" Run: ready ", GOOD)
+    };
+    wrap::styled(text, style)
+}
+
+/// Where things are.
+struct Areas {
+    title: Rect,
+    tabs: Rect,
+    text: Rect,
+    side: Rect,
+}
+
+impl Areas {
+    fn of(area: Rect) -> Self {
+        let [title, body] = Layout::vertical([Length(1), Min(1)]).areas(area);
+        let (main, side) = if area.width >= WIDE {
+            let side = (area.width * 2 / 5).clamp(28, 60);
+            let [main, side] = Layout::horizontal([Min(20), Length(side)]).areas(body);
+            (main, side)
+        } else {
+            let high = STACKED.min(body.height / 2);
+            let [main, side] = Layout::vertical([Min(1), Length(high)]).areas(body);
+            (main, side)
+        };
+        let [tabs, text] = Layout::vertical([Length(1), Min(1)]).areas(main);
+        Self {
+            title,
+            tabs,
+            text,
+            side,
+        }
+    }
+}
+
+fn field_line(shown: &Shown, selected: bool, width: u16) -> Line<'static> {
+    const LABEL: usize = 11;
+    let mark = if selected { "▌" } else { " " };
+    let value = if shown.changed {
+        Span::styled(format!("{} *", clean(&shown.value)), WARN)
+    } else {
+        Span::raw(clean(&shown.value))
+    };
+    let line = Line::from(vec![
+        Span::styled(mark, ACTIVE),
+        Span::styled(format!("{:LABEL$}", shown.label), DIM),
+        value,
+    ]);
+    let line = wrap::cut(&line, width.into());
+    if selected { line.style(STRONG) } else { line }
+}
+
+fn remark_lines(remark: &Remark, columns: usize) -> Vec<Line<'static>> {
+    let (mark, style) = match remark.weight {
+        Weight::Stops => ("✗ ", BAD),
+        Weight::Warns => ("! ", WARN),
+        Weight::Tells => ("· ", DIM),
+    };
+    let text = Line::from(vec![
+        Span::styled(mark, style),
+        Span::styled(clean(&remark.text), style),
+    ]);
+    let mut lines = wrap::wrap(&text, columns, 2);
+    if let Some(hint) = &remark.hint {
+        let hint = Line::from(vec![Span::raw("  → "), Span::raw(clean(hint))]);
+        lines.extend(wrap::wrap(&hint, columns, 4));
+    }
+    lines
+}
+
+/// The stories with their boxes.
+pub(crate) fn stories(change: &Change, columns: usize) -> Vec<PaneLine> {
+    let mut lines = Vec::new();
+    for (index, story) in change.stories.iter().enumerate() {
+        let title = story_title(story);
+        lines.extend(PaneLine::wrapped(index, &title, columns));
+        for task in &story.tasks {
+            let (mark, style) = match task.state {
+                TaskState::Open => ("☐", PLAIN),
+                TaskState::Done => ("☑", DIM),
+                TaskState::Deferred => ("⊟", DIM),
+            };
+            let indent = "  ".repeat(1 + task.indent / 2);
+            let id = task.id.as_deref().map(|id| format!("{id} "));
+            let text = format!(
+                "{indent}{mark} {}{}",
+                clean(&id.unwrap_or_default()),
+                clean(&task.text)
+            );
+            let hang = indent.len() + 2;
+            let line = wrap::styled(text, style);
+            lines.extend(PaneLine::all(index, wrap::wrap(&line, columns, hang)));
+        }
+        lines.push(PaneLine::new(index, Line::default()));
+    }
+    if lines.is_empty() {
+        lines.push(PaneLine::new(0, "no tasks yet"));
+    }
+    lines
+}
+
+fn story_title(story: &Story) -> Line<'static> {
+    let (mark, style) = match story.state {
+        StoryState::Done => ("✓", GOOD),
+        StoryState::Open => ("○", NAME),
+        StoryState::Deferred => ("⊘", DIM),
+    };
+    let done = story.tasks.iter().filter(|it| it.state == TaskState::Done);
+    Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::styled(
+            format!("{} {}", clean(&story.id.0), clean(&story.title)),
+            STRONG,
+        ),
+        Span::styled(format!("  {}/{}", done.count(), story.tasks.len()), DIM),
+    ])
+}
+
+/// The texts of one artifact, rendered.
+fn documents(data: &Previewed, artifact: &str, columns: usize, colored: bool) -> Vec<PaneLine> {
+    let of_it = |it: &&crate::tui::message::DocumentText| it.artifact == artifact;
+    let documents: Vec<_> = data.documents.iter().filter(of_it).collect();
+    if documents.is_empty() {
+        let text = format!("this change has no {artifact}");
+        let line = wrap::styled(text, DIM);
+        return vec![PaneLine::new(0, line)];
+    }
+    let mut lines = Vec::new();
+    for (index, document) in documents.iter().enumerate() {
+        if documents.len() > 1 {
+            let path = Span::styled(clean(&document.path), STRONG);
+            lines.push(PaneLine::new(index, Line::from(path)));
+        }
+        let rendered = markdown::render(&document.text, columns, colored);
+        lines.extend(PaneLine::all(index, rendered));
+        lines.push(PaneLine::new(index, Line::default()));
+    }
+    lines
+}
+
+/// The prompt as it is: an agent reads it so.
+fn prompt(text: &str, columns: usize) -> Vec<PaneLine> {
+    if text.is_empty() {
+        let line = wrap::styled("nothing is left to ask for", DIM);
+        return vec![PaneLine::new(0, line)];
+    }
+    let lines = text.lines().enumerate();
+    lines
+        .flat_map(|(index, line)| {
+            PaneLine::all(index, wrap::wrap(&Line::from(clean(line)), columns, 0))
+        })
+        .collect()
+}

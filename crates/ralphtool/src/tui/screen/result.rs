@@ -1,0 +1,242 @@
+//! What a run left: the tasks, the files it changed, and what it took.
+
+use jiff::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::preview::stories;
+use super::run::Run;
+use super::{change_of, range_of, title_of, totals};
+use crate::tui::keys::Action;
+use crate::tui::message::{Query, ResultFound, ResultId};
+use crate::tui::palette::{BAD, DIM, GOOD, STRONG, WARN};
+use crate::tui::pane::diff::letter;
+use crate::tui::step::Step;
+use crate::tui::tabbed::Tabbed;
+use crate::tui::text_pane::{GUTTER, PaneLine};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words::{self, Count, Noun};
+use ralph_run::records::event::{FinishChoice, GateResult};
+use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
+use ralph_vault::diff::FileDiff;
+
+/// The tabs, in order.
+const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct ResultScreen {
+    pub(crate) found: Option<Box<ResultFound>>,
+    asked: bool,
+    pub(crate) tabs: Tabbed<3>,
+}
+
+impl Default for ResultScreen {
+    fn default() -> Self {
+        Self {
+            found: None,
+            asked: false,
+            tabs: Tabbed::new(TABS),
+        }
+    }
+}
+
+impl ResultScreen {
+    /// What is missing.
+    pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
+        if self.asked {
+            return None;
+        }
+        let header = run.progress.header.as_ref()?;
+        self.asked = true;
+        Some(Query::Result(Box::new(ResultId {
+            change: header.change.clone(),
+            range: range_of(&run.progress),
+        })))
+    }
+
+    /// Lays the panes out.
+    pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
+        let text = areas(area).2;
+        let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
+        let lines = match self.tabs.shown() {
+            0 => self.tasks(columns),
+            1 => self.files(columns),
+            _ => receipt(&run.progress, columns),
+        };
+        let pane = self.tabs.pane_mut();
+        pane.set_height(text.height.into());
+        pane.set(lines);
+    }
+
+    fn tasks(&self, columns: usize) -> Vec<PaneLine> {
+        match self.found.as_ref().map(|found| &found.change) {
+            Some(Some(change)) => stories(change, columns),
+            Some(None) => vec![note("the change is not there any more")],
+            None => vec![note("looking …")],
+        }
+    }
+
+    fn files(&self, columns: usize) -> Vec<PaneLine> {
+        match self.found.as_ref().map(|found| &found.files) {
+            None => vec![note("looking …")],
+            Some(Err(problem)) => {
+                let text = format!("the files cannot be listed: {}", clean(problem));
+                PaneLine::wrapped(0, &wrap::styled(text, BAD), columns)
+            }
+            Some(Ok(files)) if files.is_empty() => vec![note("no file was changed")],
+            Some(Ok(files)) => files
+                .iter()
+                .enumerate()
+                .map(|(item, file)| PaneLine::new(item, file_line(file, columns)))
+                .collect(),
+        }
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Step {
+        if action == Action::Back {
+            return Step::Back;
+        }
+        self.tabs.act(action).unwrap_or_else(|| {
+            self.tabs.act_on_pane(action);
+            Step::Stay
+        })
+    }
+
+    /// Draws it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
+        let (title, tab_line, text) = areas(area);
+        let lines: Vec<Line<'_>> = headline(&run.progress)
+            .iter()
+            .map(|line| wrap::cut(line, title.width.into()))
+            .collect();
+        frame.render_widget(Paragraph::new(lines), title);
+        let titles = self.tabs.titles(tab_line.width);
+        frame.render_widget(Paragraph::new(titles), tab_line);
+        self.tabs.pane().draw(frame, text, true);
+    }
+}
+
+fn areas(area: Rect) -> (Rect, Rect, Rect) {
+    let [title, tabs, text] = Layout::vertical([Length(2), Length(1), Min(1)]).areas(area);
+    (title, tabs, text)
+}
+
+fn note(text: &'static str) -> PaneLine {
+    PaneLine::new(0, Span::styled(text, DIM))
+}
+
+/// What became of the branch.
+fn headline(progress: &Progress) -> Vec<Line<'static>> {
+    let mut title = title_of(change_of(progress));
+    title.push(Span::raw("  the result"));
+    let text = match &progress.finish {
+        Some(finish) => match finish.choice {
+            FinishChoice::Cleanup => {
+                format!(" ✓ Changes ready on {} (uncommitted)", clean(&finish.head))
+            }
+            FinishChoice::Keep => format!(" ✓ On {} with checkpoint commits", clean(&finish.head)),
+            FinishChoice::Abandon => {
+                format!(" ✓ Everything is as before, on {}", clean(&finish.head))
+            }
+        },
+        None => " the run is not finished".to_owned(),
+    };
+    let style = match progress.finish {
+        Some(_) => GOOD,
+        None => WARN,
+    };
+    vec![Line::from(title), wrap::styled(text, style)]
+}
+
+fn file_line(file: &FileDiff, columns: usize) -> Line<'static> {
+    let (letter, style) = letter(file.status);
+    let mut spans = vec![
+        Span::styled(format!("{letter} "), style),
+        Span::raw(clean(&file.path)),
+    ];
+    if !file.binary {
+        let text = format!("  +{} -{}", file.added, file.removed);
+        spans.push(Span::styled(text, DIM));
+    }
+    wrap::cut(&Line::from(spans), columns)
+}
+
+/// What each story took.
+fn receipt(progress: &Progress, columns: usize) -> Vec<PaneLine> {
+    let now = progress.ended_at.or(progress.last_at).unwrap_or_default();
+    let mut lines = Vec::new();
+    for (item, story) in progress.stories.iter().enumerate() {
+        let of_story = story_receipt(story, columns, now);
+        lines.extend(PaneLine::all(item, of_story));
+    }
+    let item = progress.stories.len();
+    let stories = Count(progress.stories_total, Noun::Story);
+    let stories = format!("{} of {stories}", progress.stories_done);
+    let total = format!("altogether: {}", totals(progress, stories));
+    let total = wrap::styled(total, STRONG);
+    lines.extend(PaneLine::wrapped(item, &total, columns));
+    for warning in &progress.warnings {
+        let text = format!("! {}", clean(&warning.text()));
+        let line = wrap::styled(text, WARN);
+        lines.extend(PaneLine::wrapped(item, &line, columns));
+    }
+    lines
+}
+
+fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let (glyph, style) = super::run::glyph(&story.state);
+    let title = Line::from(vec![
+        Span::styled(format!("{glyph} "), style),
+        Span::styled(
+            format!("{} {}", clean(&story.id.0), clean(&story.title)),
+            STRONG,
+        ),
+    ]);
+    let mut lines = wrap::wrap(&title, columns, 2);
+    if story.attempts.is_empty() {
+        return lines;
+    }
+    let mut facts = vec![
+        Count(story.attempts.len(), Noun::Attempt).to_string(),
+        words::elapsed(words::millis(story.elapsed(now))),
+    ];
+    facts.extend(words::usage(&story.usage()));
+    let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
+    lines.extend(wrap::wrap(&facts, columns, 2));
+    for attempt in &story.attempts {
+        if let AttemptStanding::Failed(failed) = &attempt.state {
+            let text = format!(
+                "  attempt {}: {}",
+                attempt.number,
+                words::failure(failed.kind)
+            );
+            lines.push(wrap::styled(text, DIM));
+        }
+    }
+    let gates: Vec<Span<'static>> = story.attempts.last().map_or_else(Vec::new, |attempt| {
+        story
+            .gates_of(attempt.number)
+            .flat_map(|gate| {
+                let (mark, style) = match &gate.result {
+                    Some(GateResult::Passed) => ("✓", GOOD),
+                    Some(GateResult::Failed { .. }) => ("✗", BAD),
+                    None => ("·", DIM),
+                };
+                [
+                    Span::styled(format!("  {mark} "), style),
+                    Span::raw(clean(&gate.name)),
+                ]
+            })
+            .collect()
+    });
+    if !gates.is_empty() {
+        lines.extend(wrap::wrap(&Line::from(gates), columns, 2));
+    }
+    lines
+}

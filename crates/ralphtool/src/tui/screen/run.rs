@@ -1,0 +1,366 @@
+//! A run while it happens, or afterwards: the stories on the left, what is behind the selected one
+//! on the right.
+
+mod acting;
+mod draw;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
+
+use crate::tui::message::{Answer, DiffId, Export, Query, Request, RunOver, TranscriptId};
+use crate::tui::pane::agent::AgentPane;
+use crate::tui::pane::attempts;
+use crate::tui::pane::diff::DiffPane;
+use crate::tui::pane::gates::GatesPane;
+use crate::tui::pane::log::LogPane;
+use crate::tui::step::Step;
+use crate::tui::text_pane::{TextPane, scrolled};
+use crate::ui::summary::Summary;
+use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_run::records::event::{Event, Record};
+use ralph_run::records::progress::{
+    AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
+};
+
+use draw::Areas;
+pub(crate) use draw::glyph;
+
+/// The tabs, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Agent,
+    Diff,
+    Attempts,
+    Gates,
+    Log,
+}
+
+impl Tab {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Agent,
+        Self::Diff,
+        Self::Attempts,
+        Self::Gates,
+        Self::Log,
+    ];
+
+    /// What they are called.
+    const TITLES: [&str; 5] = ["Agent", "Diff", "Attempts", "Gates", "Log"];
+
+    const fn place(self) -> usize {
+        self as usize
+    }
+
+    fn moved(self, by: usize) -> Self {
+        Self::ALL[(self.place() + by) % Self::ALL.len()]
+    }
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunMode {
+    /// It is run here, and steered from here.
+    Live,
+    /// It is run in another terminal, and steered there.
+    Attached {
+        /// Its process has gone without an end of its own.
+        interrupted: bool,
+    },
+    /// It is of the past.
+    Replay,
+}
+
+/// A run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// Where it stands.
+    pub(crate) progress: Progress,
+    /// Its closing words.
+    pub(crate) summary: Summary,
+    pub(crate) mode: RunMode,
+    /// What became of it, once the loop is over.
+    pub(crate) over: Option<RunOver>,
+    selected: usize,
+    top: usize,
+    following: bool,
+    /// The attempt that is shown; the last one unless the user chose another.
+    attempt: Option<AttemptNumber>,
+    on_pane: bool,
+    tab: Tab,
+    agent: AgentPane,
+    diff: DiffPane,
+    attempts: TextPane,
+    gates: GatesPane,
+    log: LogPane,
+    needle: String,
+}
+
+impl Run {
+    /// A run nothing is known of yet.
+    pub(crate) fn new(colored: bool, zone: TimeZone, mode: RunMode) -> Self {
+        let mut gates = GatesPane::default();
+        gates.forget();
+        Self {
+            progress: Progress::default(),
+            summary: Summary::default(),
+            mode,
+            over: None,
+            selected: 0,
+            top: 0,
+            following: true,
+            attempt: None,
+            on_pane: false,
+            tab: Tab::Agent,
+            agent: AgentPane::new(colored),
+            diff: DiffPane::default(),
+            attempts: TextPane::default(),
+            gates,
+            log: LogPane::new(zone),
+            needle: String::new(),
+        }
+    }
+
+    /// Takes in a record.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        self.progress.apply(record);
+        self.summary.apply(record);
+        self.log.apply(record);
+        match &record.event {
+            Event::Agent { story, attempt, .. } => self.on_said(story, *attempt),
+            Event::GateStarted { .. } | Event::GateFinished { .. } => {
+                self.gates.grew();
+                self.diff.grew();
+            }
+            _ => {
+                self.diff.grew();
+                self.agent.said();
+            }
+        }
+        if self.following {
+            self.go_to_live();
+        }
+        self.point_panes();
+    }
+
+    fn on_said(&mut self, story: &ralph_base::ids::StoryId, attempt: AttemptNumber) {
+        self.diff.grew();
+        let shown = self.agent.transcript().map(|it| &it.attempt);
+        if shown.is_some_and(|it| it.story == *story && it.attempt == attempt) {
+            self.agent.said();
+        }
+    }
+
+    fn go_to_live(&mut self) {
+        let live = |story: &StoryProgress| story.state == StoryStanding::Running;
+        let place = self.progress.stories.iter().position(live);
+        // Between two stories the last one that was worked on stays.
+        let last = || {
+            let worked = |story: &StoryProgress| !story.attempts.is_empty();
+            self.progress.stories.iter().rposition(worked)
+        };
+        if let Some(place) = place.or_else(last) {
+            self.attempt = None;
+            self.show_story(place);
+        }
+    }
+
+    /// Shows another story; whether it is another.
+    fn show_story(&mut self, story: usize) -> bool {
+        let is_other = std::mem::replace(&mut self.selected, story) != story;
+        if is_other {
+            self.attempts.rewind();
+            self.gates.forget();
+        }
+        is_other
+    }
+
+    /// The selected story.
+    pub(crate) fn story(&self) -> Option<&StoryProgress> {
+        self.progress.stories.get(self.selected)
+    }
+
+    /// The attempt that is shown.
+    fn shown_attempt(&self) -> Option<&AttemptProgress> {
+        let attempts = &self.story()?.attempts;
+        match self.attempt {
+            Some(number) => attempts.iter().find(|it| it.number == number),
+            None => attempts.last(),
+        }
+    }
+
+    /// Lets the panes show the attempt that is selected.
+    fn point_panes(&mut self) {
+        let shown = self.story().zip(self.shown_attempt());
+        let known = shown.filter(|(_, attempt)| !attempt.transcript.is_empty());
+        let transcript = known.map(|(story, attempt)| TranscriptId {
+            attempt: AttemptId {
+                story: story.id.clone(),
+                attempt: attempt.number,
+            },
+            folder: attempt.transcript.clone().into(),
+            output: attempt.output,
+        });
+        self.agent.show(transcript);
+        self.diff.show(self.shown_diff());
+    }
+
+    /// The changes that belong to the attempt that is shown.
+    fn shown_diff(&self) -> Option<DiffId> {
+        let (story, attempt) = self.story().zip(self.shown_attempt())?;
+        let parked = || DiffId::Parked {
+            folder: attempt.transcript.clone().into(),
+        };
+        match (&attempt.state, &story.state, attempt.base.clone()) {
+            (AttemptStanding::Failed { .. } | AttemptStanding::Interrupted, _, _) => Some(parked()),
+            (AttemptStanding::Succeeded, StoryStanding::Completed(it), Some(from)) => {
+                let to = it.commit.clone();
+                Some(DiffId::Between { from, to })
+            }
+            // The record of a run that was killed ends in the middle of an attempt.
+            (AttemptStanding::Running, _, _) if self.stands_still() => Some(parked()),
+            (AttemptStanding::Running, _, Some(base)) => Some(DiffId::Live { base }),
+            _ => None,
+        }
+    }
+
+    /// Whether the live story is shown, whichever it is.
+    pub(crate) fn is_following(&self) -> bool {
+        self.following
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane(&self) -> &TextPane {
+        match self.tab {
+            Tab::Agent => &self.agent.text,
+            Tab::Diff => &self.diff.text,
+            Tab::Attempts => &self.attempts,
+            Tab::Gates => &self.gates.text,
+            Tab::Log => &self.log.text,
+        }
+    }
+
+    fn pane_mut(&mut self) -> &mut TextPane {
+        match self.tab {
+            Tab::Agent => &mut self.agent.text,
+            Tab::Diff => &mut self.diff.text,
+            Tab::Attempts => &mut self.attempts,
+            Tab::Gates => &mut self.gates.text,
+            Tab::Log => &mut self.log.text,
+        }
+    }
+
+    /// The name of the change for that of a file.
+    pub(crate) fn change_or_run(&self) -> &str {
+        let header = self.progress.header.as_ref();
+        header.map_or("run", |header| header.change.as_str())
+    }
+
+    /// What the pane that is shown is called in the name of a file.
+    pub(crate) fn pane_name(&self) -> String {
+        let change = self.change_or_run();
+        let story = self.story().map_or("", |story| story.id.0.as_str());
+        let tab = Tab::TITLES[self.tab.place()].to_lowercase();
+        match (self.tab, self.shown_attempt()) {
+            (Tab::Log, _) => format!("{change}-{tab}"),
+            (_, Some(attempt)) => format!("{change}-{story}.{}-{tab}", attempt.number),
+            (_, None) => format!("{change}-{story}-{tab}"),
+        }
+    }
+
+    /// What an export of the pane writes.
+    pub(crate) fn export(&self) -> Export {
+        match (self.tab, self.agent.transcript()) {
+            (Tab::Agent, Some(transcript)) => Export::Transcript(transcript.clone()),
+            _ => Export::Text(self.pane().text()),
+        }
+    }
+
+    /// Whether nothing more will come of it.
+    fn stands_still(&self) -> bool {
+        match self.mode {
+            RunMode::Live => false,
+            RunMode::Attached { interrupted } => interrupted,
+            RunMode::Replay => true,
+        }
+    }
+
+    /// Whether a clock runs on its screen.
+    pub(crate) fn is_ticking(&self) -> bool {
+        !self.stands_still() && self.over.is_none() && self.progress.outcome.is_none()
+    }
+
+    /// The time its clocks show: a run that stands still has the one of its last record.
+    fn clock(&self, now: Timestamp) -> Timestamp {
+        let then = self.progress.last_at.filter(|_| self.stands_still());
+        then.unwrap_or(now)
+    }
+
+    /// Lays everything out for a screen of this size.
+    pub(crate) fn fit(&mut self, area: Rect, now: Timestamp) {
+        let now = self.clock(now);
+        let areas = Areas::of(area, self);
+        let (columns, height) = draw::room(areas.text);
+        self.settle_list(areas.stories.height.into());
+        match self.tab {
+            Tab::Agent => self.agent.fit(columns, height),
+            Tab::Diff => self.diff.fit(columns, height),
+            Tab::Attempts => {
+                let lines = attempts::lines(self.story(), columns, now);
+                self.attempts.set_height(height);
+                self.attempts.set(lines);
+            }
+            Tab::Gates => {
+                let story = self.progress.stories.get(self.selected);
+                self.gates.fit(story, (columns, height), now);
+            }
+            Tab::Log => self.log.fit(columns, height),
+        }
+    }
+
+    fn settle_list(&mut self, height: usize) {
+        let height = height.max(1);
+        let last = self.progress.stories.len().saturating_sub(1);
+        self.selected = self.selected.min(last);
+        self.top = self.top.min(last.saturating_sub(height - 1));
+        self.top = scrolled(self.top, self.selected, height);
+    }
+
+    /// What is missing for what is shown.
+    pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
+        match self.tab {
+            Tab::Agent => self.agent.query(),
+            Tab::Diff => self.diff.query(now),
+            Tab::Gates => {
+                if matches!(self.progress.doing, Doing::Gate { .. }) {
+                    self.gates.grew();
+                }
+                self.gates.query(self.progress.stories.get(self.selected))
+            }
+            Tab::Attempts | Tab::Log => None,
+        }
+    }
+
+    /// Takes in what was found; whether it was for this screen.
+    pub(crate) fn answer(&mut self, answer: Answer) -> Option<Step> {
+        match answer {
+            Answer::Window(id, _) | Answer::Detail(id, ..) | Answer::Found(id, ..)
+                if self.agent.transcript() != Some(&id) => {}
+            Answer::Window(_, found) => self.agent.receive(found),
+            Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
+            Answer::Found(_, needle, place) => {
+                let Some(entry) = place else {
+                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
+                    let around = self.agent.find_around(needle).map(Request::Query);
+                    return Some(around.map_or(nowhere, Step::Ask));
+                };
+                self.agent.go_to(entry);
+            }
+            Answer::Diff(id, found) => self.diff.receive(&id, found),
+            Answer::File(path, found) => self.gates.receive(path, found),
+            _ => {}
+        }
+        None
+    }
+}

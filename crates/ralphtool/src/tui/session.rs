@@ -1,0 +1,316 @@
+//! Runs the terminal UI: gives it a terminal, keys and answers, and does what it asks for.
+//!
+//! The loop stays on the thread the program began on, because agents die with the thread that
+//! started them. The screen has a thread beside it, and asks for runs.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `screen_loop` | the thread of the screen: messages in, requests out, when to draw (`pace`) |
+//! | `screen_guard` | the terminal while it is ours |
+//! | `input` | keys, the wheel and new sizes |
+//! | `record_queue` | records on their way from the loop to the screen |
+//! | `workers` | answer queries: `readers` from open files, `lookup` from git and plans |
+
+mod input;
+mod lookup;
+mod pace;
+mod readers;
+mod record_queue;
+mod screen_guard;
+mod screen_loop;
+mod workers;
+
+use std::process::ExitCode;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::console::context::Context;
+use crate::console::flags::RunArguments;
+use crate::console::output;
+use crate::console::runtime::on_runtime;
+use crate::launch::{self, ChangeSelector, Consent, LaunchOutcome, RunRequest};
+use crate::tui::app::{App, Home, Terminal};
+use crate::tui::message::{Msg, RunOver, Start, TrustPrompt};
+use crate::ui::style::Paint;
+use ralph_agents::event_batch::DetailLevel;
+use ralph_run::engine::Audience;
+use ralph_run::engine::prepare::PreparedRun;
+use ralph_run::failure::Failure;
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::Record;
+use ralph_run::status::State;
+use ralph_run::status::lookup::Watch;
+
+use pace::Pace;
+use record_queue::RecordQueue;
+use screen_guard::ScreenGuard;
+pub(crate) use screen_guard::restore as restore_terminal;
+use screen_loop::ScreenLoop;
+use workers::Workers;
+
+/// How many times records may wait to be collected.
+const RECORDS: usize = 1024;
+
+/// How many commands may wait for the loop.
+const COMMANDS: usize = 64;
+
+/// How often a run in another terminal is read, and how often one that has ended: it may be resumed.
+const LIVE: Duration = Duration::from_millis(100);
+const STILL: Duration = Duration::from_secs(1);
+
+/// A run that the screen asks this thread for, and the commands for it.
+struct StartRun {
+    start: Box<Start>,
+    commands: Receiver<UserCommand>,
+}
+
+/// Opens the list of changes.
+pub(crate) fn pick(context: &Context) -> Result<ExitCode, Failure> {
+    on_runtime(async {
+        let mut session = Session::open(context, Home::Changes, None)?;
+        session.serve(context).await?;
+        session.close(context)
+    })
+}
+
+/// Shows a run that is ready.
+pub(crate) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<ExitCode, Failure> {
+    let (sender, commands) = mpsc::channel(COMMANDS);
+    let mut session = Session::open(context, Home::Run, Some(sender))?;
+    let over = session.run(ready, commands).await;
+    session.send(Msg::RunOver(over));
+    session.serve(context).await?;
+    session.close(context)
+}
+
+/// Shows a run of the past.
+pub(crate) async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
+    let mut session = Session::open(context, Home::Replay, None)?;
+    session.send_all(records);
+    session.serve(context).await?;
+    session.close(context)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a run that another terminal works on, until the user leaves.
+pub(crate) async fn attach(
+    watch: Watch,
+    so_far: Vec<Record>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    let mut session = Session::open(context, Home::Attach, None)?;
+    session.send_all(so_far);
+    let messages = session.messages.clone();
+    let lost = tokio::select! {
+        served = session.serve(context) => served.err(),
+        failure = feed(watch, messages) => Some(failure),
+    };
+    session.send(Msg::Leave);
+    session.close(context)?;
+    match lost {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Tells the screen what happens in the run, for as long as that can be read.
+async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
+    let mut interrupted = false;
+    loop {
+        let records = match watch.refresh(Timestamp::now()) {
+            Ok(records) => records,
+            Err(failure) => return failure,
+        };
+        let state = watch.status(Timestamp::now()).state;
+        let mut news: Vec<Msg> = Vec::new();
+        news.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+        if interrupted != (state == State::Interrupted) {
+            interrupted = !interrupted;
+            news.push(Msg::Interrupted(interrupted));
+        }
+        for msg in news {
+            // A screen that is gone needs to know nothing.
+            let _ = messages.send(msg);
+        }
+        let pause = if state.is_live() { LIVE } else { STILL };
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// The screen's thread, and the ways to and from it.
+struct Session {
+    queue: RecordQueue,
+    messages: UnboundedSender<Msg>,
+    starts: UnboundedReceiver<StartRun>,
+    screen: JoinHandle<std::io::Result<App>>,
+    /// From the beginning: one that ended a run ends the program, too.
+    terminate: Signal,
+    hang_up: Signal,
+    /// The exit code of the last run.
+    exit_code: Option<u8>,
+}
+
+impl Session {
+    fn open(
+        context: &Context,
+        home: Home,
+        commands: Option<mpsc::Sender<UserCommand>>,
+    ) -> Result<Self, Failure> {
+        let terminate = listen_for(SignalKind::terminate())?;
+        let hang_up = listen_for(SignalKind::hangup())?;
+        let unfit = |error| Failure::system("could not take the terminal over").because(error);
+        let guard = ScreenGuard::enter().map_err(unfit)?;
+        let terminal = Terminal {
+            size: guard.size().map_err(unfit)?,
+            colored: context.paint_for(&std::io::stdout()) == Paint::Colored,
+            zone: TimeZone::system(),
+            exports: std::env::temp_dir().display().to_string(),
+        };
+        let (messages, receiver) = unbounded_channel();
+        let (start, starts) = unbounded_channel();
+        let queue = RecordQueue::default();
+        let screen = ScreenLoop {
+            app: App::new(home, terminal, Timestamp::now()),
+            workers: Workers::start(context, &messages),
+            queue: queue.clone(),
+            messages: receiver,
+            starts: start,
+            guard,
+            commands,
+            pace: Pace::default(),
+            suspended: false,
+        };
+        input::listen(messages.clone());
+        let screen = std::thread::spawn(move || screen.run());
+        Ok(Self {
+            queue,
+            messages,
+            starts,
+            screen,
+            terminate,
+            hang_up,
+            exit_code: None,
+        })
+    }
+
+    fn send(&self, msg: Msg) {
+        // A screen that is gone needs to know nothing.
+        let _ = self.messages.send(msg);
+    }
+
+    fn send_all(&self, records: Vec<Record>) {
+        for record in records {
+            self.send(Msg::Record(Box::new(record)));
+        }
+    }
+
+    /// Runs what the screen asks for until it is gone.
+    async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
+        loop {
+            // A new one each time: a signal that was for a run is not for the screen.
+            let mut interrupt = listen_for(SignalKind::interrupt())?;
+            let asked = tokio::select! {
+                asked = self.starts.recv() => asked,
+                _ = self.terminate.recv() => { self.send(Msg::Leave); continue }
+                _ = self.hang_up.recv() => { self.send(Msg::Leave); continue }
+                _ = interrupt.recv() => { self.send(Msg::Leave); continue }
+            };
+            let Some(StartRun { start, commands }) = asked else {
+                return Ok(());
+            };
+            let over = self.start(&start, commands, context).await;
+            self.send(Msg::RunOver(over));
+        }
+    }
+
+    async fn start(
+        &mut self,
+        start: &Start,
+        commands: Receiver<UserCommand>,
+        context: &Context,
+    ) -> RunOver {
+        let flags = RunArguments::default();
+        let request = RunRequest {
+            change: ChangeSelector::Named(&start.change),
+            fresh: start.fresh,
+            flags: &flags,
+            chosen: Some(&start.chosen),
+            attended: true,
+            consent: Consent::Screen(start.allowed.as_deref()),
+        };
+        match Box::pin(launch::prepare(&request, context)).await {
+            Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
+            Ok(LaunchOutcome::NothingLeft(..) | LaunchOutcome::Shown(_)) => RunOver::NothingLeft,
+            Ok(LaunchOutcome::Asks(question, repaired)) => {
+                RunOver::NeedsTrust(Box::new(TrustPrompt {
+                    question: *question,
+                    recovered: repaired.iter().filter_map(launch::recovered).collect(),
+                    start: start.clone(),
+                }))
+            }
+            Err(failure) => RunOver::Failed(lookup::error_text(failure)),
+        }
+    }
+
+    async fn run(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
+        let (sender, records) = mpsc::channel(RECORDS);
+        let audience = Audience {
+            records: sender,
+            // The screen shows what is in the transcript; of the records it needs the last.
+            detail_level: DetailLevel::Latest,
+        };
+        let mut caller = ready.caller();
+        let messages = self.messages.clone();
+        let collected = self.queue.collect(records, move |record| {
+            let caller = caller.as_mut();
+            if let Some(told) = caller.and_then(|caller| caller.hear(record)) {
+                let _ = messages.send(Msg::Notify(told.message));
+            }
+        });
+        let end = Box::pin(ready.run(audience, Some(commands))).await;
+        // All records are in the queue before the end is sent.
+        let _ = collected.join();
+        match end {
+            Ok(end) => {
+                self.exit_code = Some(end.exit_code);
+                RunOver::Ended(end.exit_code)
+            }
+            Err(error) => {
+                let failure = Failure::system("the run could not go on").because(error);
+                RunOver::Failed(lookup::error_text(failure))
+            }
+        }
+    }
+
+    /// Gives the terminal back and says on it what the last run came to.
+    fn close(self, context: &Context) -> Result<ExitCode, Failure> {
+        drop(self.messages);
+        let app = match self.screen.join() {
+            Ok(Ok(app)) => app,
+            // A terminal that was closed stopped the run, which says how it went.
+            Ok(Err(error)) => {
+                let failure = Failure::system("the terminal could not be used").because(error);
+                return self.exit_code.map(ExitCode::from).ok_or(failure);
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        restore_terminal();
+        if let Some(summary) = app.summary() {
+            // Writing to a closed terminal fails; the exit code is still the run's.
+            let _ = output::page(context, |page| {
+                summary.write(page);
+                summary.write_next(page);
+            });
+        }
+        Ok(self.exit_code.unwrap_or(0).into())
+    }
+}
+
+fn listen_for(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::system("could not listen for signals").because(error))
+}

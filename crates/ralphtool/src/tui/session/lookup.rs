@@ -1,0 +1,222 @@
+//! Changes, previews, diffs and results, looked up for the screen.
+
+use std::path::{Path, PathBuf};
+
+use super::readers;
+use crate::console::context::{Context, unfit};
+use crate::console::repository::{no_usable_repository, readable_repository};
+use crate::launch::trust;
+use crate::tui::message::{
+    Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
+    ResultId,
+};
+use crate::ui::change_rows;
+use ralph_base::files::read_if_present;
+use ralph_plan::change::Change;
+use ralph_plan::source;
+use ralph_run::failure::Failure;
+use ralph_run::preview::gather::{self, Plan};
+use ralph_run::settings::PartialSettings;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::look::{peek, peek_last};
+use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::{CheckpointError, Diffs};
+
+/// How much of a document is shown.
+const DOCUMENT_CAP: usize = 1 << 20;
+
+/// What is needed to look things up.
+pub(super) struct Lookup {
+    context: Context,
+    diffs: Option<Diffs>,
+}
+
+impl Lookup {
+    /// Looks around from where the program was started.
+    pub(super) fn new(context: Context) -> Self {
+        Self {
+            context,
+            diffs: None,
+        }
+    }
+
+    /// Answers a query.
+    pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
+        match query {
+            Query::Changes => Some(Answer::Changes(self.changes().map_err(error_text))),
+            Query::Preview(change, chosen) => {
+                let found = self.preview(&change, *chosen);
+                Some(Answer::Preview(found.map_err(error_text)))
+            }
+            Query::Diff(id) => {
+                let found = self.diff(&id);
+                Some(Answer::Diff(id, found.map(Box::new)))
+            }
+            Query::Result(id) => Some(Answer::Result(Box::new(self.result(&id)))),
+            Query::Export(path, export) => {
+                let path = self.exported_to(&path);
+                Some(Answer::Exported(readers::export(&path, export)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A path as the user meant it: from where the program was started, `~` for their home.
+    fn exported_to(&self, path: &Path) -> PathBuf {
+        let home = std::env::home_dir();
+        match (path.strip_prefix("~"), home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.context.directory.join(path),
+        }
+    }
+
+    fn repository(&self) -> Result<Repository, Failure> {
+        let folder = self.context.folder()?;
+        let found = Repository::discover(&folder);
+        found.map_err(|error| no_usable_repository(&error, &folder, &self.context))
+    }
+
+    fn changes(&self) -> Result<ChangesFound, Failure> {
+        let around = self.context.surroundings()?;
+        let found = source::survey(&around)?;
+        let open = match readable_repository(&self.context) {
+            Ok((repository, _)) => self.open_run(&repository)?,
+            // Changes can be read without one; a preview says what is missing.
+            Err(_) => None,
+        };
+        Ok(ChangesFound {
+            folder: found.folder.display().to_string(),
+            rows: change_rows::rows(found.changes),
+            open,
+        })
+    }
+
+    fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
+        let state = state_directory(&self.context.environment)?;
+        if let Some(open) = peek(&state, repository).map_err(unread)? {
+            return Ok(Some(OpenRun {
+                change: open.change,
+                kept: false,
+            }));
+        }
+        let kept = peek_last(&state, repository).map_err(unread)?;
+        Ok(kept.map(|kept| OpenRun {
+            change: kept.change,
+            kept: true,
+        }))
+    }
+
+    fn preview(&self, name: &str, chosen: PartialSettings) -> Result<Box<Previewed>, Failure> {
+        let change = self.context.change(name)?;
+        let directory = self.context.folder()?;
+        let repository = self.repository().ok();
+        let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
+        let loaded = self.context.load(root, false)?;
+        let settings = loaded.shown(chosen).map_err(unfit)?;
+        let mut warnings = loaded.warnings.clone();
+        warnings.extend(loaded.unallowed().map(trust::warning));
+        let state = state_directory(&self.context.environment)?;
+        let remarks = gather::look(&Plan {
+            directory: &directory,
+            state: &state,
+            change: &change,
+            settings: &settings,
+            warnings: &warnings,
+            environment: &self.context.environment,
+        });
+        let (prompt, open) = match &repository {
+            None => (String::new(), false),
+            Some(repository) => {
+                let vault = Vault::folder_for(&state, repository);
+                let open = peek(&state, repository).map_err(unread)?;
+                let open = open.filter(|open| open.change == change.name);
+                let prompt = match change.next_open() {
+                    Some(story) => {
+                        gather::prompt_of(&change, story, &settings, &vault, open.as_ref())?
+                    }
+                    None => String::new(),
+                };
+                (prompt, open.is_some())
+            }
+        };
+        Ok(Box::new(Previewed {
+            documents: documents(&change),
+            change,
+            settings,
+            remarks,
+            prompt,
+            open,
+        }))
+    }
+
+    fn diffs(&mut self) -> Result<&Diffs, String> {
+        if self.diffs.is_none() {
+            let repository = self.repository().map_err(|it| it.to_string())?;
+            let state = state_directory(&self.context.environment).map_err(|it| it.to_string())?;
+            let vault = Vault::folder_for(&state, &repository);
+            self.diffs = Some(Diffs::new(repository, &vault));
+        }
+        self.diffs.as_ref().ok_or_else(String::new)
+    }
+
+    fn diff(&mut self, id: &DiffId) -> Result<ralph_vault::diff::Diff, String> {
+        let diffs = self.diffs()?;
+        let found = match id {
+            DiffId::Live { base } => diffs.live(base),
+            DiffId::Between { from, to } => diffs.between(from, to),
+            DiffId::Parked { folder } => diffs.parked(folder),
+        };
+        found.map_err(|error| error.to_string())
+    }
+
+    fn result(&mut self, id: &ResultId) -> ResultFound {
+        let change = self.context.change(&id.change).ok();
+        let files = match (&id.range, self.diffs()) {
+            (None, _) => Ok(Vec::new()),
+            (Some(_), Err(problem)) => Err(problem),
+            (Some((from, to)), Ok(diffs)) => {
+                let files = diffs.changed_files(from, to);
+                files.map_err(|error| error.to_string())
+            }
+        };
+        ResultFound { change, files }
+    }
+}
+
+fn unread(error: CheckpointError) -> Failure {
+    Failure::system("could not look for an open run").because(error)
+}
+
+fn documents(change: &Change) -> Vec<DocumentText> {
+    let mut documents = Vec::new();
+    for document in &change.documents {
+        for path in &document.paths {
+            let Ok(Some(mut bytes)) = read_if_present(path) else {
+                continue;
+            };
+            bytes.truncate(DOCUMENT_CAP);
+            let shown = path.strip_prefix(&change.root).unwrap_or(path);
+            documents.push(DocumentText {
+                artifact: document.artifact.clone(),
+                path: shown.display().to_string(),
+                text: String::from_utf8_lossy(&bytes).into_owned(),
+            });
+        }
+    }
+    documents
+}
+
+/// A failure as the screen shows it.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+pub(super) fn error_text(failure: Failure) -> ErrorText {
+    let mut message = failure.to_string();
+    let mut cause = std::error::Error::source(&failure);
+    while let Some(error) = cause {
+        message = format!("{message}: {error}");
+        cause = error.source();
+    }
+    ErrorText {
+        message,
+        hints: failure.hints().to_vec(),
+    }
+}

@@ -1,0 +1,112 @@
+//! When the screen may be drawn: soon after a key, calmly otherwise, and not more than thirty
+//! times a second.
+//!
+//! What the agent does is drawn every 50 ms at most, and leaves room for what keys do: a
+//! picture for a key may follow a calm one after 17 ms, and another one for a key after 34 ms. So
+//! thirty of them always take more than a second.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// From any picture to one that no key asked for.
+const CALM: Duration = Duration::from_millis(50);
+
+/// From a calm picture to one that a key asked for.
+const AFTER_CALM: Duration = Duration::from_millis(17);
+
+/// From one that a key asked for to the next.
+const AFTER_EAGER: Duration = Duration::from_millis(34);
+
+/// How many pictures a key may ask for: what it does, and what had to be looked up for it.
+const FOR_A_KEY: u8 = 2;
+
+/// What was drawn last, and who waits.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// When that was, and whether a key had asked for it.
+    last: Option<(Instant, bool)>,
+    /// How many pictures keys may still ask for.
+    wanted: u8,
+}
+
+impl Pace {
+    /// A key was pressed.
+    pub(super) fn pressed(&mut self) {
+        self.wanted = FOR_A_KEY;
+    }
+
+    /// A picture was drawn.
+    pub(super) fn drew(&mut self, now: Instant) {
+        self.last = Some((now, self.wanted > 0));
+        self.wanted = self.wanted.saturating_sub(1);
+    }
+
+    /// When the next one may be drawn.
+    pub(super) fn due(&self, now: Instant) -> Instant {
+        let Some((at, for_key)) = self.last else {
+            return now;
+        };
+        let gap = match (self.wanted > 0, for_key) {
+            (false, _) => CALM,
+            (true, false) => AFTER_CALM,
+            (true, true) => AFTER_EAGER,
+        };
+        at + gap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn a_key_is_answered_soon_and_all_else_calmly() {
+        let start = Instant::now();
+        let mut pace = Pace::default();
+        assert_eq!(pace.due(start), start);
+        pace.drew(start);
+        assert_eq!(pace.due(start), start + CALM);
+        pace.pressed();
+        assert_eq!(pace.due(start), start + AFTER_CALM);
+        let first = start + ms(20);
+        pace.drew(first);
+        assert_eq!(pace.due(first), first + AFTER_EAGER);
+        let second = first + ms(40);
+        pace.drew(second);
+        assert_eq!(pace.due(second), second + CALM);
+    }
+
+    #[test]
+    fn no_second_has_more_than_thirty_pictures() {
+        // Keys at every possible rhythm, while there is always something to draw.
+        for rhythm in 1..200 {
+            let start = Instant::now();
+            let mut pace = Pace::default();
+            let mut drawn: Vec<Instant> = Vec::new();
+            for now in (0..3_000).map(|it| start + ms(it)) {
+                if (now - start).as_millis().is_multiple_of(rhythm) {
+                    pace.pressed();
+                }
+                if pace.due(now) <= now {
+                    pace.drew(now);
+                    drawn.push(now);
+                }
+            }
+            let most = drawn.iter().map(|from| {
+                let until = *from + ms(1_000);
+                drawn
+                    .iter()
+                    .filter(|at| (*from..until).contains(at))
+                    .count()
+            });
+            let most = most.max().unwrap_or(0);
+            assert!(most <= 30, "{most} in a second, a key every {rhythm} ms");
+        }
+    }
+}

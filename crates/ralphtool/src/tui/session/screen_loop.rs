@@ -1,0 +1,251 @@
+//! The screen's own loop: messages into the app, its requests out, a picture when something
+//! changed, at most thirty a second.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::process::Signal as Signals;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{self, Sender, UnboundedReceiver, UnboundedSender};
+use tokio::time::{Instant, sleep_until};
+
+use super::pace::Pace;
+use super::record_queue::RecordQueue;
+use super::screen_guard::ScreenGuard;
+use super::workers::Workers;
+use super::{COMMANDS, StartRun, input};
+use crate::tui::app::App;
+use crate::tui::message::{Msg, Request};
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::Record;
+
+/// How often clocks are drawn.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The screen, and everything it is connected to.
+pub(super) struct ScreenLoop {
+    pub(super) app: App,
+    pub(super) guard: ScreenGuard,
+    pub(super) queue: RecordQueue,
+    pub(super) messages: UnboundedReceiver<Msg>,
+    pub(super) workers: Workers,
+    /// Where runs are started.
+    pub(super) starts: UnboundedSender<StartRun>,
+    /// To the loop that runs now.
+    pub(super) commands: Option<Sender<UserCommand>>,
+    pub(super) pace: Pace,
+    /// The terminal is given back until the process goes on.
+    pub(super) suspended: bool,
+}
+
+impl ScreenLoop {
+    /// Shows until the app wants to quit or the terminal is gone; gives the app back.
+    pub(super) fn run(mut self) -> io::Result<App> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let shown = runtime.block_on(self.show());
+        runtime.shutdown_background();
+        shown.map(|()| self.app)
+    }
+
+    async fn show(&mut self) -> io::Result<()> {
+        let mut stops = signal(raw(Signals::TSTP))?;
+        let mut resumes = signal(raw(Signals::CONT))?;
+        let first = self.app.first_query();
+        if self.perform(first)?.is_break() {
+            return Ok(());
+        }
+        loop {
+            self.draw_if_due()?;
+            let mut batch = VecDeque::new();
+            let due = self.next_wake();
+            tokio::select! {
+                // Keys before all else.
+                biased;
+                msg = self.messages.recv() => match msg {
+                    Some(msg) => batch.push_back(msg),
+                    // All senders are gone.
+                    None => return Ok(()),
+                },
+                _ = stops.recv() => self.suspend()?,
+                _ = resumes.recv() => self.resume()?,
+                // Once there is something to draw, the rest can wait until it is time to draw it.
+                () = self.queue.filled(), if !self.app.has_changed() => {}
+                () = until(due) => {}
+            }
+            while let Ok(msg) = self.messages.try_recv() {
+                batch.push_back(msg);
+            }
+            let batch = in_order(batch, self.queue.take());
+            self.app.update(Msg::Clock(Timestamp::now()));
+            let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
+            let was_input = batch.iter().any(is_input);
+            for msg in batch {
+                match &msg {
+                    Msg::Key(key) => input::panic_if_named(key),
+                    // It may have been another one in between, and cut off what was drawn.
+                    Msg::Resize { .. } if !self.suspended => self.guard.invalidate()?,
+                    _ => {}
+                }
+                let request = self.app.update(msg);
+                if self.perform(request)?.is_break() {
+                    return Ok(());
+                }
+            }
+            if was_input {
+                self.pace.pressed();
+                // What a key makes visible is there for the next picture, not for the one after.
+                self.ask_for_missing();
+            }
+        }
+    }
+
+    /// When to wake although nothing happened.
+    fn next_wake(&self) -> Option<Instant> {
+        if self.suspended {
+            return None;
+        }
+        let now = Instant::now();
+        if self.app.has_changed() {
+            return Some(self.pace.due(now));
+        }
+        self.app.is_ticking().then(|| now + TICK)
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let is_due = self.pace.due(now) <= now;
+        if self.suspended || !is_due || !self.app.take_changed() {
+            return Ok(());
+        }
+        self.ask_for_missing();
+        self.guard.draw(&self.app)?;
+        self.pace.drew(Instant::now());
+        Ok(())
+    }
+
+    fn ask_for_missing(&mut self) {
+        if let Some(Request::Query(query)) = self.app.update(Msg::Frame) {
+            self.workers.query(query);
+        }
+    }
+
+    /// Does what the app asks for; breaks where that is the end.
+    fn perform(&mut self, request: Option<Request>) -> io::Result<ControlFlow<()>> {
+        match request {
+            None => {}
+            // The terminal belongs to the shell at the moment.
+            Some(Request::Notify(_)) if self.suspended => {}
+            Some(Request::Quit) => return Ok(ControlFlow::Break(())),
+            Some(Request::Suspend) => self.suspend()?,
+            Some(Request::Redraw) => {
+                self.guard.invalidate()?;
+                self.redraw()?;
+            }
+            Some(Request::Mouse(on)) => self.guard.set_mouse(on)?,
+            Some(Request::Copy(text)) => ScreenGuard::copy(&text)?,
+            Some(Request::Notify(message)) => ScreenGuard::notify(&message)?,
+            Some(Request::Query(query)) => self.workers.query(query),
+            Some(Request::Command(command)) => {
+                // None is sent to a loop that is over, or has sixty-four things to do already.
+                let commands = self.commands.as_ref();
+                let _ = commands.map(|commands| commands.try_send(command));
+            }
+            Some(Request::Start(start)) => {
+                let (sender, receiver) = mpsc::channel(COMMANDS);
+                self.commands = Some(sender);
+                // If the receiver is gone, the program is about to end.
+                let _ = self.starts.send(StartRun {
+                    start,
+                    commands: receiver,
+                });
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Gives the terminal back and stops; what the signal lets this thread still do on its way is
+    /// not to touch the terminal any more.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.suspended = true;
+        ScreenGuard::suspend()
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        self.suspended = false;
+        self.guard.take_over()?;
+        self.redraw()
+    }
+
+    /// The terminal may have another size than before.
+    fn redraw(&mut self) -> io::Result<()> {
+        let (columns, rows) = self.guard.size()?;
+        self.app.update(Msg::Resize { columns, rows });
+        Ok(())
+    }
+}
+
+/// Keys first, then what the run says, and only then that it is over: all it said was in the
+/// queue before.
+fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
+    let is_end = |msg: &Msg| matches!(msg, Msg::RunOver(_) | Msg::Leave);
+    let (ends, mut batch): (Vec<Msg>, Vec<Msg>) = messages.into_iter().partition(is_end);
+    batch.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+    batch.extend(ends);
+    batch
+}
+
+/// A signal by its number.
+fn raw(which: Signals) -> SignalKind {
+    SignalKind::from_raw(which.as_raw())
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::message::RunOver;
+    use pretty_assertions::assert_eq;
+    use ralph_base::ids::RunId;
+    use ralph_run::records::event::{Event, WIRE_VERSION};
+
+    #[test]
+    fn a_run_is_over_only_after_its_last_record() {
+        let record = Record {
+            v: WIRE_VERSION,
+            seq: 0,
+            at: Timestamp::UNIX_EPOCH,
+            run: RunId("r".to_owned()),
+            event: Event::NoteAdded {
+                text: "n".to_owned(),
+            },
+        };
+        let messages = VecDeque::from([
+            Msg::RunOver(RunOver::Ended(0)),
+            Msg::Leave,
+            Msg::Paste("p".to_owned()),
+        ]);
+        let order = in_order(messages, VecDeque::from([record]));
+        let names: Vec<&str> = order
+            .iter()
+            .map(|msg| match msg {
+                Msg::Paste(_) => "paste",
+                Msg::Record(_) => "record",
+                Msg::RunOver(_) => "over",
+                Msg::Leave => "leave",
+                _ => "other",
+            })
+            .collect();
+        assert_eq!(names, ["paste", "record", "over", "leave"]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Panes of which one is shown, each under a tab: what the preview and the result screen share; and
+//! the titles of tabs in one line, which the run screen uses too.
+
+use ratatui::text::{Line, Span};
+
+use super::keys::Action;
+use super::palette::{DIM, PLAIN, SELECTED};
+use super::step::{Step, Typing};
+use super::text_pane::TextPane;
+use super::wrap;
+
+/// One pane per title.
+#[derive(Debug)]
+pub(crate) struct Tabbed<const N: usize> {
+    titles: [&'static str; N],
+    shown: usize,
+    pub(crate) panes: [TextPane; N],
+    needle: String,
+}
+
+impl<const N: usize> Tabbed<N> {
+    pub(crate) fn new(titles: [&'static str; N]) -> Self {
+        Self {
+            titles,
+            shown: 0,
+            panes: std::array::from_fn(|_| TextPane::default()),
+            needle: String::new(),
+        }
+    }
+
+    /// The number of the pane that is shown.
+    pub(crate) fn shown(&self) -> usize {
+        self.shown
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane(&self) -> &TextPane {
+        &self.panes[self.shown]
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
+        &mut self.panes[self.shown]
+    }
+
+    /// What the pane that is shown is called in the name of a file.
+    pub(crate) fn file_name(&self, change: &str) -> String {
+        let title = self.titles[self.shown].to_lowercase().replace(' ', "-");
+        format!("{change}-{title}")
+    }
+
+    /// Handles the keys that select a tab or search; gives none for all others.
+    pub(crate) fn act(&mut self, action: Action) -> Option<Step> {
+        match action {
+            Action::NextTab => self.shown = (self.shown + 1) % N,
+            Action::PreviousTab => self.shown = (self.shown + N - 1) % N,
+            Action::Tab(number) => self.shown = (number - 1).min(N - 1),
+            Action::Search => return Some(Step::Type(Typing::Search)),
+            Action::NextHit => return Some(self.find(true)),
+            Action::PreviousHit => return Some(self.find(false)),
+            _ => return None,
+        }
+        Some(Step::Stay)
+    }
+
+    /// Handles the keys of the pane that is shown.
+    pub(crate) fn act_on_pane(&mut self, action: Action) {
+        match action {
+            Action::Left => self.shown = self.shown.saturating_sub(1),
+            Action::Right => self.shown = (self.shown + 1).min(N - 1),
+            action => self.pane_mut().act(action),
+        }
+    }
+
+    /// Searches for a text from now on.
+    pub(crate) fn search(&mut self, needle: &str) -> Step {
+        needle.clone_into(&mut self.needle);
+        for pane in &mut self.panes {
+            pane.set_needle(needle);
+        }
+        self.find(true)
+    }
+
+    fn find(&mut self, forward: bool) -> Step {
+        if self.pane_mut().find(forward) {
+            Step::Stay
+        } else {
+            Step::Say(format!("`{}` is not in this pane", self.needle))
+        }
+    }
+
+    /// The titles in one line.
+    pub(crate) fn titles(&self, columns: u16) -> Line<'static> {
+        titles(&self.titles, self.shown, columns.into())
+    }
+}
+
+/// The titles, the selected one in brackets and reversed.
+///
+/// Where there is no room for all, those farthest from the selected one give way to `‹` and `›`.
+pub(crate) fn titles<T: AsRef<str>>(
+    titles: &[T],
+    selected: usize,
+    columns: usize,
+) -> Line<'static> {
+    let Some(last) = titles.len().checked_sub(1) else {
+        return Line::default();
+    };
+    let selected = selected.min(last);
+    let (mut first, mut end) = (0, titles.len());
+    while end - first > 1 && needed(titles, first, end) > columns {
+        // The farther end gives way.
+        if selected - first > end - 1 - selected {
+            first += 1;
+        } else {
+            end -= 1;
+        }
+    }
+    let mut spans = Vec::new();
+    if first > 0 {
+        spans.push(Span::styled("‹", DIM));
+    }
+    for (index, title) in titles.iter().enumerate().take(end).skip(first) {
+        let title = title.as_ref();
+        spans.push(if index == selected {
+            Span::styled(format!("[{title}]"), SELECTED)
+        } else {
+            Span::styled(format!(" {title} "), PLAIN)
+        });
+    }
+    if end < titles.len() {
+        spans.push(Span::styled("›", DIM));
+    }
+    wrap::cut(&Line::from(spans), columns)
+}
+
+fn needed<T: AsRef<str>>(titles: &[T], first: usize, end: usize) -> usize {
+    let marks = usize::from(first > 0) + usize::from(end < titles.len());
+    let titles = titles[first..end].iter();
+    marks
+        + titles
+            .map(|title| wrap::columns(title.as_ref()) + 2)
+            .sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    const TITLES: [&str; 5] = ["Agent", "Diff", "Attempts", "Gates", "Log"];
+
+    #[track_caller]
+    fn case(selected: usize, columns: usize, want: &str) {
+        let line = titles(&TITLES, selected, columns);
+        assert_eq!(line.to_string(), want);
+    }
+
+    #[test]
+    fn the_selected_one_is_in_brackets() {
+        case(0, 80, "[Agent] Diff  Attempts  Gates  Log ");
+        case(1, 80, " Agent [Diff] Attempts  Gates  Log ");
+        case(9, 80, " Agent  Diff  Attempts  Gates [Log]");
+    }
+
+    #[test]
+    fn the_selected_one_is_in_sight_where_there_is_no_room_for_all() {
+        case(0, 20, "[Agent] Diff ›");
+        case(2, 20, "‹ Diff [Attempts]›");
+        case(4, 20, "‹ Gates [Log]");
+        case(2, 8, "‹[Attem…");
+        case(0, 0, "");
+    }
+
+    #[test]
+    fn no_titles_are_nothing_and_wide_ones_count() {
+        let none: [&str; 0] = [];
+        assert_eq!(titles(&none, 0, 10), Line::default());
+        let line = titles(&["漢字", "仮名"], 0, 12);
+        assert_eq!(line.to_string(), "[漢字] 仮名 ");
+        let line = titles(&["漢字", "仮名"], 0, 11);
+        assert_eq!(line.to_string(), "[漢字]›");
+    }
+}

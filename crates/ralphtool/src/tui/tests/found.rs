@@ -1,0 +1,477 @@
+//! What there is on the disk of the scenes, as answers to looks.
+
+use std::path::PathBuf;
+
+use crate::tui::message::{
+    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Previewed, Query,
+    ResultFound, Span, Window,
+};
+use crate::ui::change_rows::{ChangeRow, ChangeState};
+use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::transcript::{Entry, Source};
+use ralph_plan::change::{Change, SourceKind, TaskFile};
+use ralph_plan::source::read_stories;
+use ralph_run::preview::Remark;
+use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
+use ralph_vault::diff::{self, Cut, Diff, FileDiff, FileStatus};
+
+/// What is on disk.
+pub(in crate::tui) struct World {
+    /// The changes.
+    pub(in crate::tui) changes: Result<ChangesFound, ErrorText>,
+    /// What there is to know before a start, or why the change cannot be read.
+    pub(in crate::tui) remarks: Result<Vec<Remark>, ErrorText>,
+    /// A run of the change is open.
+    pub(in crate::tui) open: bool,
+    /// What agents said.
+    pub(in crate::tui) said: Vec<AgentEvent>,
+    /// What was changed.
+    pub(in crate::tui) diff: Result<Diff, String>,
+    /// What gates printed.
+    pub(in crate::tui) printed: Vec<String>,
+    /// The files a run changed.
+    pub(in crate::tui) files: Result<Vec<FileDiff>, String>,
+    /// The change is still there after the run.
+    pub(in crate::tui) is_there: bool,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            changes: Ok(changes()),
+            remarks: Ok(remarks()),
+            open: false,
+            said: said(),
+            diff: Ok(diff()),
+            printed: printed(),
+            files: Ok(files()),
+            is_there: true,
+        }
+    }
+}
+
+/// Answers a query.
+pub(super) fn answer(world: &World, query: &Query) -> Answer {
+    match query.clone() {
+        Query::Export(path, _) => Answer::Exported(Ok(path)),
+        Query::Changes => Answer::Changes(world.changes.clone()),
+        Query::Preview(name, chosen) => Answer::Preview(
+            world
+                .remarks
+                .clone()
+                .map(|remarks| Box::new(previewed(&name, *chosen, remarks, world.open))),
+        ),
+        Query::Window(transcript, part) => Answer::Window(transcript, Ok(window(world, part))),
+        Query::Find(transcript, needle) => {
+            let place = find(world, &needle);
+            Answer::Found(transcript, needle, place)
+        }
+        Query::Detail(transcript, source) => Answer::Detail(transcript, source, detail()),
+        Query::Diff(id) => Answer::Diff(id, world.diff.clone().map(Box::new)),
+        Query::File(path, part) => Answer::File(path, Ok(file(world, part))),
+        Query::Result(id) => Answer::Result(Box::new(ResultFound {
+            change: world.is_there.then(|| change(&id.change)),
+            files: world.files.clone(),
+        })),
+    }
+}
+
+fn row(
+    name: &str,
+    stories: (usize, usize),
+    tasks: (usize, usize),
+    modified: &str,
+    state: ChangeState,
+) -> ChangeRow {
+    ChangeRow {
+        name: name.to_owned(),
+        kind: SourceKind::OpenSpec,
+        path: format!("openspec/changes/{name}"),
+        target: name.to_owned(),
+        stories_done: stories.0,
+        stories_total: stories.1,
+        tasks_done: tasks.0,
+        tasks_total: tasks.1,
+        modified: Some(modified.parse().unwrap()),
+        state,
+    }
+}
+
+/// A list with every state a change can be in.
+pub(super) fn changes() -> ChangesFound {
+    let reason = "openspec/changes/rename-everything/tasks.md is not UTF-8 text (byte 0xff in \
+                  line 12), and its proposal is missing";
+    ChangesFound {
+        folder: "openspec/changes".to_owned(),
+        rows: vec![
+            row(
+                "add-retry",
+                (1, 5),
+                (4, 17),
+                "2026-11-15T21:57:30Z",
+                ChangeState::Open,
+            ),
+            row(
+                "add-export",
+                (0, 2),
+                (0, 6),
+                "2026-11-15T09:00:00Z",
+                ChangeState::Open,
+            ),
+            row(
+                "drop-the-old-and-long-winded-importer-of-spreadsheets",
+                (3, 3),
+                (12, 12),
+                "2026-11-12T09:00:00Z",
+                ChangeState::Done,
+            ),
+            row(
+                "rename-everything",
+                (0, 0),
+                (0, 0),
+                "2026-11-01T09:00:00Z",
+                ChangeState::Unreadable {
+                    reason: reason.to_owned(),
+                },
+            ),
+            row(
+                "日本語の名前",
+                (0, 0),
+                (0, 0),
+                "2026-10-01T09:00:00Z",
+                ChangeState::NoTasks,
+            ),
+            row(
+                "later",
+                (1, 2),
+                (3, 4),
+                "2026-10-01T09:00:00Z",
+                ChangeState::Deferred,
+            ),
+        ],
+        open: Some(OpenRun {
+            change: "add-retry".to_owned(),
+            kept: false,
+        }),
+    }
+}
+
+const TASKS: &str = "\
+## 1. Read the settings
+
+- [x] 1.1 Add `retry.times`
+- [x] 1.2 Add `retry.wait`
+- [x] 1.3 Refuse what is not a number
+- [x] 1.4 Document both
+
+## 2. Retry the upload 🚀 with 指数バックオフ
+
+- [x] 2.1 Put `Client::send` into one place
+  - [x] 2.1.1 Move the four callers over
+- [ ] 2.2 Wait longer each time, with jitter, and never longer than what the settings allow, \
+whatever the server says in its `Retry-After`
+- [ ] 2.3 Document the delay
+
+## 3. Tell the user how often it was tried
+
+- [ ] 3.1 In the log
+- [ ] 3.2 On the screen
+
+## 4. Metrics
+
+- [ ] 4.1 Count retries
+
+## 5. Dashboards 📊 for 運用
+
+- [~] 5.1 Draw them
+";
+
+fn change(name: &str) -> Change {
+    let file = TaskFile {
+        path: PathBuf::from("/project/openspec/changes/add-retry/tasks.md"),
+        label: "tasks.md".to_owned(),
+        bytes: TASKS.as_bytes().to_vec(),
+    };
+    let task_files = vec![file];
+    let (stories, warnings) = read_stories(&task_files, SourceKind::OpenSpec);
+    Change {
+        name: name.to_owned(),
+        root: PathBuf::from("/project/openspec/changes/add-retry"),
+        source: SourceKind::OpenSpec,
+        stories,
+        scenarios: Vec::new(),
+        documents: Vec::new(),
+        context: None,
+        guidance: Vec::new(),
+        warnings,
+        task_files,
+    }
+}
+
+fn document(artifact: &str, path: &str, text: &str) -> DocumentText {
+    DocumentText {
+        artifact: artifact.to_owned(),
+        path: path.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+/// Remarks of every weight.
+fn remarks() -> Vec<Remark> {
+    vec![
+        Remark::warns("not committed, for their names say secret: `.env`")
+            .hint("the agent can read them; add them to `.gitignore` if they belong here"),
+        Remark::tells("2 changed and 1 untracked files are committed first"),
+    ]
+}
+
+fn previewed(name: &str, chosen: PartialSettings, remarks: Vec<Remark>, open: bool) -> Previewed {
+    let gate = |name: &str, run: &str| GateSettings {
+        name: name.to_owned(),
+        ..GateSettings::from_line(run)
+    };
+    let configured = PartialSettings {
+        gates: Some(Sourced::flag(
+            vec![
+                gate("tests", "cargo test --workspace"),
+                gate("lint 🧹", "cargo clippy"),
+            ],
+            "--gate",
+        )),
+        max_cost: Some(Sourced::flag("5".parse().unwrap(), "--max-cost")),
+        ..PartialSettings::default()
+    };
+    let proposal = "\
+# Why
+
+Uploads **fail** when the network is *slow*, and nobody is told. See \
+[the report](https://example.com/report).
+
+## What changes
+
+- The client tries again, with `Retry-After` honoured
+  - at most five times
+- The user is told
+
+| face | how often | 説明 |
+| --- | ---: | --- |
+| log | 1 | one line a try |
+| screen | 10 | a counter ⏳ |
+
+> A retry without a bound is an attack.
+
+```rust
+fn wait(tries: u32) -> Duration {
+    Duration::from_millis(250) * 2_u32.pow(tries)
+}
+```
+";
+    let spec = "## ADDED Requirements\n\n### Requirement: Retries are bounded\n\nThe client SHALL \
+                stop after `retry.times` tries.\n\n#### Scenario: the last try fails\n\n- **WHEN** \
+                the last try fails\n- **THEN** the user is told why\n";
+    let other = "## MODIFIED Requirements\n\n### Requirement: Uploads are whole\n\nAn upload SHALL \
+                 be all or nothing.\n";
+    Previewed {
+        change: change(name),
+        documents: vec![
+            document("proposal", "proposal.md", proposal),
+            document("specs", "specs/retry/spec.md", spec),
+            document("specs", "specs/upload/spec.md", other),
+        ],
+        settings: Settings::resolve([configured, chosen]).unwrap(),
+        remarks,
+        prompt: "# Your task\n\nImplement story 2 of the change `add-retry`: Retry the upload 🚀 \
+                 with 指数バックオフ\n\n- [ ] 2.2 Wait longer each time\n\nWhen you are done, end \
+                 with `<promise>COMPLETE</promise>`."
+            .to_owned(),
+        open,
+    }
+}
+
+/// Everything an agent can say.
+fn said() -> Vec<AgentEvent> {
+    let text = |text: &str| AgentEvent::Text {
+        text: text.to_owned(),
+    };
+    let call = |tool: &str, summary: &str| AgentEvent::ToolCall {
+        tool: tool.to_owned(),
+        summary: summary.to_owned(),
+    };
+    vec![
+        AgentEvent::Session {
+            id: "5f2c81aa-90".to_owned(),
+            model: Some("claude-opus-4".to_owned()),
+        },
+        AgentEvent::Thinking {
+            text: "Where is the client? There are four callers that each build a request of \
+                   their own.\nI should look at all of them first.\nThen decide.\nThen write \
+                   it.\nThen test it.\nThen be done."
+                .to_owned(),
+        },
+        text(
+            "I will read the \u{1b}[31mclient\u{1b}[0m first. 🧐\n\n1. Find it\n2. Change `Client::send`",
+        ),
+        call("Grep", "fn upload in src"),
+        AgentEvent::ToolResult {
+            bytes: 2_150,
+            is_error: false,
+        },
+        call(
+            "Bash",
+            "cargo test upload --workspace --all-features -- --nocapture 2>&1 | tail -20 # 試験",
+        ),
+        AgentEvent::ToolResult {
+            bytes: 40,
+            is_error: true,
+        },
+        AgentEvent::Retrying {
+            message: "overloaded, again in 4s".to_owned(),
+        },
+        AgentEvent::Unknown {
+            line: "{\"type\":\"novel\",\"what\":\"something nobody has heard of\"}".to_owned(),
+        },
+        AgentEvent::Error {
+            message: "stream broke off".to_owned(),
+        },
+        text("The test fails as it should. Now the code."),
+        call("Edit", "src/upload/client.rs"),
+    ]
+}
+
+fn entries(world: &World) -> Vec<Entry> {
+    let said = world.said.iter().enumerate();
+    said.map(|(index, event)| Entry {
+        index,
+        event: event.clone(),
+        source: Source {
+            offset: index as u64 * 100,
+            len: 100,
+        },
+    })
+    .collect()
+}
+
+fn window(world: &World, part: Span) -> Window {
+    let entries = entries(world);
+    let total = entries.len();
+    let (first, count) = match part {
+        Span::Last(count) => (total.saturating_sub(count), count),
+        Span::From(first, count) => (first, count),
+    };
+    Window {
+        entries: entries.into_iter().skip(first).take(count).collect(),
+        total,
+        more: false,
+    }
+}
+
+fn find(world: &World, needle: &Needle) -> Option<usize> {
+    let has = |event: &AgentEvent| {
+        let text = match event {
+            AgentEvent::Text { text } | AgentEvent::Thinking { text } => text.clone(),
+            AgentEvent::ToolCall { tool, summary } => format!("{tool} {summary}"),
+            _ => String::new(),
+        };
+        text.to_lowercase().contains(&needle.text.to_lowercase())
+    };
+    let mut places = world.said.iter().enumerate();
+    if needle.forward {
+        let found = places.find(|(place, event)| *place >= needle.from && has(event));
+        return found.map(|(place, _)| place);
+    }
+    let found = places.rfind(|(place, event)| *place <= needle.from && has(event));
+    found.map(|(place, _)| place)
+}
+
+fn detail() -> Vec<String> {
+    [
+        "$ cargo test upload --workspace --all-features -- --nocapture 2>&1 | tail -20",
+        "   Compiling upload v0.1.0 (/project/upload)",
+        "test upload::waits ... FAILED",
+        "error: test failed, to rerun pass `--lib`",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// A file that came, one that was changed, one that is gone and one that moved; and more.
+fn diff() -> Diff {
+    let text = "\
+diff --git a/docs/retry.md b/docs/retry.md
+new file mode 100644
+index 0000000..1111111
+--- /dev/null
++++ b/docs/retry.md
+@@ -0,0 +1,2 @@
++# Retries 🚀
++待ち時間は毎回二倍になります。
+diff --git a/src/client.rs b/src/client.rs
+index 2222222..3333333 100644
+--- a/src/client.rs
++++ b/src/client.rs
+@@ -10,3 +10,4 @@ impl Client {
+     fn send(&self) -> Result<()> {
+-        self.once()
++        let wait = self.settings.retry.wait.min(self.settings.retry.longest).max(Duration::from_millis(1));
++        self.again(wait)
+     }
+diff --git a/src/old.rs b/src/old.rs
+deleted file mode 100644
+index 4444444..0000000
+--- a/src/old.rs
++++ /dev/null
+@@ -1 +0,0 @@
+-// gone
+diff --git a/src/a.rs b/src/b.rs
+similarity index 100%
+rename from src/a.rs
+rename to src/b.rs
+";
+    diff::parse(text.as_bytes(), false).without(Cut {
+        lines: 120,
+        unread: true,
+        new_files: 2,
+    })
+}
+
+fn printed() -> Vec<String> {
+    let passed = (1..=6).map(|number| format!("test case_{number} ... ok"));
+    let last = [
+        "test upload::waits_and_then_tries_again_until_the_server_is_there ... \u{1b}[31mFAILED\u{1b}[0m",
+        "assertion `left == right` failed: 待ち時間",
+        "  left: 250ms",
+        " right: 500ms",
+    ];
+    passed.chain(last.map(str::to_owned)).collect()
+}
+
+fn file(world: &World, part: Span) -> FileWindow {
+    let total = world.printed.len();
+    let first = match part {
+        Span::Last(count) => total.saturating_sub(count),
+        Span::From(first, _) => first,
+    };
+    FileWindow {
+        first,
+        lines: world.printed[first..].to_vec(),
+        total,
+    }
+}
+
+fn files() -> Vec<FileDiff> {
+    let file = |status, path: &str, counts: Option<(usize, usize)>| FileDiff {
+        status,
+        path: path.to_owned(),
+        added: counts.unwrap_or_default().0,
+        removed: counts.unwrap_or_default().1,
+        binary: counts.is_none(),
+        ..FileDiff::default()
+    };
+    vec![
+        file(FileStatus::Added, "docs/retry.md", Some((2, 0))),
+        file(FileStatus::Modified, "src/client.rs", Some((2, 1))),
+        file(FileStatus::Deleted, "src/old.rs", Some((0, 1))),
+        file(FileStatus::Renamed, "src/b.rs", Some((0, 0))),
+        file(FileStatus::Modified, "assets/図.png", None),
+    ]
+}

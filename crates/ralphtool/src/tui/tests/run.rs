@@ -1,0 +1,415 @@
+//! A run at work, in its states.
+
+use jiff::Timestamp;
+use ratatui::crossterm::event::KeyCode;
+
+use super::stage::Stage;
+use super::story::{at_work, gate_ended, story};
+use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
+use crate::tui::app::Home;
+use crate::ui::plain::script::id;
+use ralph_run::records::event::{
+    Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryCompleted,
+    StoryStarted,
+};
+
+super::scenes!(
+    "run",
+    &[(200, 60)],
+    [
+        starting,
+        begun,
+        agent,
+        agent_focused,
+        tool_expanded,
+        agent_silent,
+        agent_searched,
+        agent_unreadable,
+        diff,
+        diff_folded,
+        diff_looking,
+        diff_empty,
+        diff_failed,
+        attempts,
+        attempts_focused,
+        gates,
+        gates_focused,
+        gate_running,
+        gate_red,
+        no_gates,
+        log,
+        waiting,
+        paused,
+        pausing,
+        stopping,
+        skipping,
+        note_waiting,
+        typing_a_note,
+        baseline_running,
+        checking,
+        waiting_story_selected,
+        first_attempt_selected,
+        stop_question,
+        skip_question,
+        quit_asked,
+        notice,
+        help,
+        help_end,
+        exporting,
+        many_stories,
+        over,
+        attached,
+        attached_help,
+        replay,
+        replay_waiting_story,
+    ]
+);
+
+fn starting(stage: &mut Stage) {
+    stage.at_home(Home::Run);
+}
+
+fn begun(stage: &mut Stage) {
+    stage.at_home(Home::Run);
+    stage.hear(0, super::story::started());
+}
+
+fn agent(stage: &mut Stage) {
+    working(stage);
+}
+
+fn agent_focused(stage: &mut Stage) {
+    working(stage);
+    stage.press(KeyCode::Right).keys("kkk");
+}
+
+fn tool_expanded(stage: &mut Stage) {
+    working(stage);
+    stage.keys("/試験").press(KeyCode::Enter);
+    stage.press(KeyCode::Enter);
+}
+
+fn agent_silent(stage: &mut Stage) {
+    stage.world.said = Vec::new();
+    working(stage);
+}
+
+fn agent_searched(stage: &mut Stage) {
+    working(stage);
+    stage.press(KeyCode::Right).keys("g/client");
+    stage.press(KeyCode::Enter);
+}
+
+fn agent_unreadable(stage: &mut Stage) {
+    use crate::tui::message::{Answer, Msg, Query, Request};
+    stage.silent = true;
+    working(stage);
+    let mut asked = stage.take_asked().into_iter().rev();
+    let window = asked.find_map(|request| match request {
+        Request::Query(Query::Window(transcript, _)) => Some(transcript),
+        _ => None,
+    });
+    let problem = "permission denied".to_owned();
+    let answer = Answer::Window(window.unwrap(), Err(problem));
+    stage.tell(Msg::Answer(Box::new(answer)));
+}
+
+fn diff(stage: &mut Stage) {
+    working(stage);
+    stage.keys("2");
+}
+
+fn diff_folded(stage: &mut Stage) {
+    diff(stage);
+    stage.press(KeyCode::Right).keys("j").press(KeyCode::Enter);
+}
+
+fn diff_looking(stage: &mut Stage) {
+    working(stage);
+    stage.silent = true;
+    stage.keys("2");
+}
+
+fn diff_empty(stage: &mut Stage) {
+    stage.world.diff = Ok(ralph_vault::diff::Diff::default());
+    diff(stage);
+}
+
+fn diff_failed(stage: &mut Stage) {
+    stage.world.diff = Err("`git diff` failed with exit code 128: bad object".to_owned());
+    diff(stage);
+}
+
+fn attempts(stage: &mut Stage) {
+    working(stage);
+    stage.keys("k3");
+}
+
+fn attempts_focused(stage: &mut Stage) {
+    attempts(stage);
+    stage.press(KeyCode::Right).keys("jj");
+}
+
+fn gates(stage: &mut Stage) {
+    working(stage);
+    stage.keys("k4");
+}
+
+fn gates_focused(stage: &mut Stage) {
+    gates(stage);
+    stage.press(KeyCode::Right).keys("gj").press(KeyCode::Enter);
+}
+
+fn gate_running(stage: &mut Stage) {
+    working(stage);
+    stage
+        .hear(1, gate("3", "tests", "3.1-1", false))
+        .keys("4")
+        .wait(7);
+}
+
+fn gate_red(stage: &mut Stage) {
+    working(stage);
+    stage
+        .hear(1, gate("3", "lint 🧹", "3.1-1", false))
+        .hear(9, gate_ended("3", "lint 🧹", false, GateResult::Passed))
+        .hear(1, gate("3", "tests", "3.1-2", false))
+        .hear(12, gate_ended("3", "tests", false, red()))
+        .keys("4");
+}
+
+fn no_gates(stage: &mut Stage) {
+    working(stage);
+    stage.keys("4");
+}
+
+fn log(stage: &mut Stage) {
+    working(stage);
+    stage.keys("5");
+}
+
+fn waiting(stage: &mut Stage) {
+    working(stage);
+    let until: Timestamp = "2026-11-15T23:30:00Z".parse().unwrap();
+    stage
+        .hear(1, failed("3", 1, FailureKind::Limit, "usage limit reached"))
+        .hear(
+            0,
+            Event::Waiting {
+                story: id("3"),
+                reason: "usage limit reached, resets at 23:30".to_owned(),
+                until,
+            },
+        )
+        .wait(61);
+}
+
+fn asked(stage: &mut Stage, request: Request) {
+    working(stage);
+    stage.hear(1, Event::Requested { request });
+}
+
+fn paused(stage: &mut Stage) {
+    pausing(stage);
+    stage
+        .hear(30, failed("3", 1, FailureKind::Failed, "no database"))
+        .hear(0, Event::Paused { story: id("3") })
+        .wait(5);
+}
+
+fn pausing(stage: &mut Stage) {
+    asked(stage, Request::Pause);
+}
+
+fn stopping(stage: &mut Stage) {
+    asked(stage, Request::Stop);
+}
+
+fn skipping(stage: &mut Stage) {
+    asked(stage, Request::Skip);
+}
+
+fn note_waiting(stage: &mut Stage) {
+    working(stage);
+    for text in ["The delay is in seconds.", "See the RFC."] {
+        let text = text.to_owned();
+        stage.hear(1, Event::NoteAdded { text });
+    }
+}
+
+fn typing_a_note(stage: &mut Stage) {
+    working(stage);
+    stage.keys(":the delay is in seconds, 秒で, as the RFC says in its third section");
+}
+
+fn baseline_running(stage: &mut Stage) {
+    stage.at_home(Home::Run);
+    stage
+        .hear(0, super::story::started())
+        .hear(1, story(2))
+        .hear(1, gate("2", "tests", "2.0-1", true))
+        .wait(3);
+}
+
+fn checking(stage: &mut Stage) {
+    working(stage);
+    stage.hear(1, completed_third());
+}
+
+fn completed_third() -> Event {
+    match completed() {
+        Event::StoryCompleted(StoryCompleted {
+            attempts,
+            commit,
+            changed_files,
+            duration_ms,
+            usage,
+            ..
+        }) => Event::StoryCompleted(StoryCompleted {
+            story: id("3"),
+            title: "Tell the user".to_owned(),
+            attempts,
+            commit,
+            changed_files,
+            duration_ms,
+            usage,
+        }),
+        other => other,
+    }
+}
+
+fn waiting_story_selected(stage: &mut Stage) {
+    working(stage);
+    stage.keys("j");
+}
+
+fn first_attempt_selected(stage: &mut Stage) {
+    working(stage);
+    stage.keys("k[[");
+}
+
+fn stop_question(stage: &mut Stage) {
+    working(stage);
+    stage.keys("s");
+}
+
+fn skip_question(stage: &mut Stage) {
+    working(stage);
+    stage.keys("x");
+}
+
+fn quit_asked(stage: &mut Stage) {
+    working(stage);
+    stage.keys("q");
+}
+
+fn notice(stage: &mut Stage) {
+    working(stage);
+    stage.press(KeyCode::Right).keys("y");
+}
+
+fn help(stage: &mut Stage) {
+    working(stage);
+    stage.keys("?");
+}
+
+fn help_end(stage: &mut Stage) {
+    help(stage);
+    for _ in 0..9 {
+        stage.press(KeyCode::PageDown);
+    }
+}
+
+fn exporting(stage: &mut Stage) {
+    working(stage);
+    stage.keys("2e");
+}
+
+fn many_stories(stage: &mut Stage) {
+    stage.at_home(Home::Run);
+    let Event::RunStarted(RunStarted {
+        change,
+        branch,
+        original,
+        original_commit,
+        agent,
+        model,
+        max_retries,
+        gates,
+        resumed,
+        stories,
+        ..
+    }) = super::story::started()
+    else {
+        return;
+    };
+    let many = (1..=70).map(|number| {
+        let mut outline = stories[3].clone();
+        outline.id = id(&number.to_string());
+        outline.title = format!("Story with the number {number}");
+        outline
+    });
+    stage
+        .hear(
+            0,
+            Event::RunStarted(RunStarted {
+                change,
+                branch,
+                original,
+                original_commit,
+                agent,
+                model,
+                stories_total: 70,
+                stories_done: 61,
+                max_retries,
+                gates,
+                resumed,
+                stories: many.collect(),
+                budget: ralph_run::records::event::BudgetLimits::default(),
+                story_budget: ralph_run::records::event::BudgetLimits::default(),
+                fallback: Vec::new(),
+            }),
+        )
+        .hear(
+            1,
+            Event::StoryStarted(StoryStarted {
+                story: id("62"),
+                title: "Story with the number 62".to_owned(),
+                position: 62,
+                total: 70,
+                open_tasks: 3,
+            }),
+        )
+        .hear(1, attempt("62", 1))
+        .hear(1, speaks("62", 1, "Reading."))
+        .wait(4000);
+}
+
+fn over(stage: &mut Stage) {
+    super::story::over(stage, Outcome::Stopped, 2);
+    stage.press(KeyCode::Esc);
+}
+
+fn attached(stage: &mut Stage) {
+    stage.at_home(Home::Attach);
+    at_work(stage);
+}
+
+fn attached_help(stage: &mut Stage) {
+    attached(stage);
+    stage.keys("?");
+}
+
+fn replay(stage: &mut Stage) {
+    stage.at_home(Home::Replay);
+    at_work(stage);
+    stage
+        .hear(10, ended(Outcome::Stopped, 2))
+        .hear(3, finished(FinishChoice::Keep))
+        .wait(86_400);
+}
+
+fn replay_waiting_story(stage: &mut Stage) {
+    replay(stage);
+    stage.keys("G2");
+}

@@ -1,0 +1,460 @@
+//! A pane of lines with a cursor: scrolls, follows the end, finds text. What the lines say, and
+//! which thing each belongs to, is its owner's business.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::keys::Action;
+use super::wrap;
+use crate::tui::palette::{ACTIVE, DIM, FOUND};
+
+/// How many lines a turn of the wheel moves.
+const WHEEL: usize = 3;
+
+/// How wide the mark of the cursor is.
+pub(crate) const GUTTER: u16 = 1;
+
+/// One line, and the thing it belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PaneLine {
+    /// What it says.
+    pub(crate) line: Line<'static>,
+    /// The number of the thing it belongs to; its owner knows which.
+    pub(crate) item: usize,
+}
+
+impl PaneLine {
+    /// A line of a thing.
+    pub(crate) fn new(item: usize, line: impl Into<Line<'static>>) -> Self {
+        Self {
+            line: line.into(),
+            item,
+        }
+    }
+
+    /// The lines of a thing.
+    pub(crate) fn all(
+        item: usize,
+        lines: impl IntoIterator<Item = Line<'static>>,
+    ) -> impl Iterator<Item = Self> {
+        lines.into_iter().map(move |line| Self::new(item, line))
+    }
+
+    /// A line of a thing in the given number of columns; what does not fit is indented below it.
+    pub(crate) fn wrapped(item: usize, line: &Line<'_>, columns: usize) -> Vec<Self> {
+        Self::all(item, wrap::wrap(line, columns, 2)).collect()
+    }
+
+    /// The text without its looks.
+    pub(crate) fn text(&self) -> String {
+        self.line.spans.iter().map(|span| &*span.content).collect()
+    }
+}
+
+/// Lines with a cursor.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TextPane {
+    lines: Vec<PaneLine>,
+    cursor: usize,
+    top: usize,
+    following: bool,
+    columns: usize,
+    height: usize,
+    needle: String,
+}
+
+impl TextPane {
+    /// A pane that keeps showing its end.
+    pub(crate) fn following() -> Self {
+        Self {
+            following: true,
+            ..Self::default()
+        }
+    }
+
+    /// Shows these lines instead; the cursor stays at its line, or at the end where it follows.
+    pub(crate) fn set(&mut self, lines: Vec<PaneLine>) {
+        self.lines = lines;
+        self.settle();
+    }
+
+    /// Sets how many lines are in sight.
+    pub(crate) fn set_height(&mut self, height: usize) {
+        if self.height != height {
+            self.height = height;
+            self.settle();
+        }
+    }
+
+    /// Sets the size; whether the lines have to be laid out again for another width.
+    pub(crate) fn fit(&mut self, columns: usize, height: usize) -> bool {
+        self.set_height(height);
+        std::mem::replace(&mut self.columns, columns.max(8)) != columns.max(8)
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(crate) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// An empty pane of this size that follows its end.
+    pub(crate) fn emptied(&self) -> Self {
+        Self {
+            columns: self.columns,
+            height: self.height,
+            ..Self::following()
+        }
+    }
+
+    /// All lines.
+    pub(crate) fn lines(&self) -> &[PaneLine] {
+        &self.lines
+    }
+
+    /// Whether it shows its end, whatever comes.
+    pub(crate) fn is_following(&self) -> bool {
+        self.following
+    }
+
+    /// The cursor's line.
+    pub(crate) fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// The thing the cursor is on.
+    pub(crate) fn item(&self) -> Option<usize> {
+        self.lines.get(self.cursor).map(|line| line.item)
+    }
+
+    /// How many lines of its thing are above the cursor.
+    pub(crate) fn line_in_item(&self) -> usize {
+        let Some(item) = self.item() else {
+            return 0;
+        };
+        let above = self.lines[..self.cursor].iter().rev();
+        above.take_while(|line| line.item == item).count()
+    }
+
+    /// Puts the cursor on a line of a thing, and stops following.
+    pub(crate) fn go_to(&mut self, item: usize, line: usize) {
+        self.following = false;
+        let Some(first) = self.lines.iter().position(|it| it.item >= item) else {
+            return;
+        };
+        let lines = self.lines[first..].iter();
+        let of_item = lines.take_while(|it| it.item == item).count();
+        self.cursor = first + line.min(of_item.saturating_sub(1));
+        self.settle();
+    }
+
+    /// Shows as much of the cursor's thing as there is room for, from its first line on.
+    pub(crate) fn reveal_item(&mut self) {
+        let Some(item) = self.item() else {
+            return;
+        };
+        let first = self.cursor - self.line_in_item();
+        let rest = self.lines[first..].iter();
+        let end = first + rest.take_while(|line| line.item == item).count();
+        let height = self.height.max(1);
+        if end > self.top + height {
+            self.top = first.min(end - height.min(end));
+        }
+        self.settle();
+    }
+
+    /// Goes back to the first line.
+    pub(crate) fn rewind(&mut self) {
+        self.cursor = 0;
+        self.top = 0;
+    }
+
+    /// Follows the end from now on.
+    pub(crate) fn follow(&mut self) {
+        self.following = true;
+        self.settle();
+    }
+
+    /// Moves, where the action is a movement.
+    pub(crate) fn act(&mut self, action: Action) {
+        let page = self.height.saturating_sub(1).max(1);
+        match action {
+            Action::Up => self.move_to(self.cursor.saturating_sub(1)),
+            Action::Down => self.move_to(self.cursor.saturating_add(1)),
+            Action::PageUp => self.page(page, true),
+            Action::PageDown => self.page(page, false),
+            Action::Home => self.move_to(0),
+            Action::End => self.follow(),
+            _ => {}
+        }
+    }
+
+    /// The wheel was turned over it.
+    pub(crate) fn wheel(&mut self, up: bool) {
+        self.page(WHEEL, up);
+    }
+
+    /// Moves the lines under the cursor, and the cursor with them.
+    fn page(&mut self, by: usize, up: bool) {
+        let last_top = self.lines.len().saturating_sub(self.height.max(1));
+        if up {
+            self.following = false;
+            self.top = self.top.saturating_sub(by);
+            self.cursor = self.cursor.saturating_sub(by);
+        } else {
+            self.top = self.top.saturating_add(by).min(last_top);
+            self.cursor = self.cursor.saturating_add(by);
+        }
+        self.settle();
+    }
+
+    fn move_to(&mut self, line: usize) {
+        self.following = false;
+        self.cursor = line;
+        self.settle();
+    }
+
+    /// Brings cursor and top to where they can be.
+    fn settle(&mut self) {
+        let last = self.lines.len().saturating_sub(1);
+        self.cursor = if self.following {
+            last
+        } else {
+            self.cursor.min(last)
+        };
+        let height = self.height.max(1);
+        self.top = self.top.min(self.lines.len().saturating_sub(height));
+        self.top = scrolled(self.top, self.cursor, height);
+        if self.following {
+            self.top = self.lines.len().saturating_sub(height);
+        }
+    }
+
+    /// What is searched for; empty for nothing.
+    pub(crate) fn set_needle(&mut self, needle: &str) {
+        self.needle = needle.to_lowercase();
+    }
+
+    /// Goes to the next line with the text, around the end; whether there is one.
+    pub(crate) fn find(&mut self, forward: bool) -> bool {
+        if self.needle.is_empty() || self.lines.is_empty() {
+            return false;
+        }
+        let count = self.lines.len();
+        let found = (1..=count)
+            .map(|step| {
+                if forward {
+                    (self.cursor + step) % count
+                } else {
+                    (self.cursor + count - step) % count
+                }
+            })
+            .find(|index| {
+                let text = self.lines[*index].text().to_lowercase();
+                text.contains(&self.needle)
+            });
+        if let Some(line) = found {
+            self.move_to(line);
+        }
+        found.is_some()
+    }
+
+    /// Everything it says, without looks.
+    pub(crate) fn text(&self) -> String {
+        joined(self.lines.iter()) + "\n"
+    }
+
+    /// What the cursor's thing says, without looks.
+    pub(crate) fn text_of_item(&self) -> String {
+        let item = self.item();
+        joined(self.lines.iter().filter(|line| Some(line.item) == item))
+    }
+
+    /// Draws what fits, with a mark at the cursor where the pane has the focus.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, focused: bool) {
+        let item = self.item();
+        let shown = self.lines.iter().enumerate().skip(self.top);
+        let lines: Vec<Line<'_>> = shown
+            .take(usize::from(area.height))
+            .map(|(index, pane_line)| {
+                let mark = match () {
+                    () if focused && index == self.cursor => Span::styled("▌", ACTIVE),
+                    () if focused && Some(pane_line.item) == item => Span::styled("│", DIM),
+                    () => Span::raw(" "),
+                };
+                let line = highlight(&pane_line.line, &self.needle, FOUND);
+                let mut spans = vec![mark];
+                spans.extend(line.spans);
+                Line::from(spans).style(line.style)
+            })
+            .collect();
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    /// Where it is, for a corner of the frame: `12/340`, or nothing where all is seen.
+    pub(crate) fn place(&self) -> Option<String> {
+        (self.lines.len() > self.height.max(1))
+            .then(|| format!("{}/{}", self.cursor + 1, self.lines.len()))
+    }
+}
+
+fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
+    let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// The first line to show of `height` lines, so that the selected one is in sight.
+pub(crate) fn scrolled(top: usize, selected: usize, height: usize) -> usize {
+    top.clamp((selected + 1).saturating_sub(height.max(1)), selected)
+}
+
+/// The line with every hit in another style.
+fn highlight(line: &Line<'static>, needle: &str, style: Style) -> Line<'static> {
+    if needle.is_empty() {
+        return line.clone();
+    }
+    let mut spans = Vec::new();
+    for span in &line.spans {
+        let text = span.content.as_ref();
+        let lower = text.to_lowercase();
+        // Where lower case has other lengths, byte positions would not fit: such a span is left.
+        if lower.len() != text.len() || !lower.contains(needle) {
+            spans.push(span.clone());
+            continue;
+        }
+        let mut rest = 0;
+        for (at, hit) in lower.match_indices(needle) {
+            let (Some(before), Some(found)) = (text.get(rest..at), text.get(at..at + hit.len()))
+            else {
+                continue;
+            };
+            spans.push(Span::styled(before.to_owned(), span.style));
+            spans.push(Span::styled(found.to_owned(), span.style.patch(style)));
+            rest = at + hit.len();
+        }
+        spans.push(Span::styled(
+            text.get(rest..).unwrap_or_default().to_owned(),
+            span.style,
+        ));
+    }
+    Line::from(spans).style(line.style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn pane(count: usize, height: usize) -> TextPane {
+        let mut pane = TextPane::default();
+        pane.set_height(height);
+        let line = |number: usize| PaneLine::new(number / 2, format!("line {number}"));
+        pane.set((0..count).map(line).collect());
+        pane
+    }
+
+    fn place(pane: &TextPane) -> (usize, usize) {
+        (pane.top, pane.cursor)
+    }
+
+    #[test]
+    fn the_cursor_stays_in_sight() {
+        let mut pane = pane(10, 4);
+        for _ in 0..5 {
+            pane.act(Action::Down);
+        }
+        assert_eq!(place(&pane), (2, 5));
+        pane.act(Action::PageUp);
+        assert_eq!(place(&pane), (0, 2));
+        pane.act(Action::End);
+        assert_eq!(place(&pane), (6, 9));
+        pane.act(Action::Home);
+        assert_eq!(place(&pane), (0, 0));
+        pane.act(Action::Up);
+        assert_eq!(place(&pane), (0, 0));
+    }
+
+    #[test]
+    fn it_follows_until_somebody_moves_up() {
+        let mut pane = TextPane::following();
+        pane.set_height(3);
+        let lines = |count: usize| (0..count).map(|it| PaneLine::new(it, "x")).collect();
+        pane.set(lines(10));
+        assert_eq!(place(&pane), (7, 9));
+        pane.set(lines(20));
+        assert_eq!(place(&pane), (17, 19));
+        pane.wheel(true);
+        pane.set(lines(30));
+        assert_eq!(place(&pane), (14, 16));
+        pane.act(Action::End);
+        pane.set(lines(40));
+        assert_eq!(place(&pane), (37, 39));
+    }
+
+    #[test]
+    fn it_finds_around_the_end() {
+        let mut pane = pane(12, 4);
+        pane.set_needle("LINE 1");
+        assert!(pane.find(true));
+        assert_eq!(pane.cursor(), 1);
+        assert!(pane.find(true));
+        assert_eq!(pane.cursor(), 10);
+        assert!(pane.find(true));
+        assert!(pane.find(true));
+        assert_eq!(pane.cursor(), 1);
+        assert!(pane.find(false));
+        assert_eq!(pane.cursor(), 11);
+        pane.set_needle("nothing like it");
+        assert!(!pane.find(true));
+        assert_eq!(pane.cursor(), 11);
+    }
+
+    #[test]
+    fn things_of_several_lines_are_gone_to_and_copied_whole() {
+        let mut pane = pane(10, 4);
+        pane.go_to(3, 1);
+        assert_eq!((pane.cursor(), pane.line_in_item()), (7, 1));
+        assert_eq!(pane.text_of_item(), "line 6\nline 7");
+    }
+
+    #[test]
+    fn a_thing_that_was_folded_out_is_seen() {
+        let mut pane = TextPane::default();
+        pane.set_height(4);
+        let item = |line| if (5..8).contains(&line) { 5 } else { line };
+        pane.set((0..12).map(|it| PaneLine::new(item(it), "x")).collect());
+        pane.go_to(5, 0);
+        assert_eq!(place(&pane), (2, 5));
+        pane.reveal_item();
+        assert_eq!(place(&pane), (4, 5));
+        // One that does not fit is seen from its start.
+        pane.set((0..12).map(|it| PaneLine::new(it.min(3), "x")).collect());
+        pane.go_to(3, 0);
+        pane.reveal_item();
+        assert_eq!(place(&pane), (3, 3));
+    }
+
+    #[test]
+    fn hits_stand_out_in_any_case() {
+        let line = Line::from("Find me, find ME");
+        let hit = Style::new().reversed();
+        let spans: Vec<(String, bool)> = highlight(&line, "find", hit)
+            .spans
+            .into_iter()
+            .map(|span| (span.content.into_owned(), span.style == hit))
+            .filter(|(text, _)| !text.is_empty())
+            .collect();
+        let want = [
+            ("Find", true),
+            (" me, ", false),
+            ("find", true),
+            (" ME", false),
+        ];
+        assert_eq!(spans, want.map(|(text, is_hit)| (text.to_owned(), is_hit)));
+    }
+}

@@ -1,0 +1,200 @@
+//! Draws the app: the screen at hand, a line of keys below it, and whatever is in front.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::app::{App, Screen};
+use super::choice::Choice;
+use super::keys::{self, Action, Binding};
+use super::message::TrustPrompt;
+use super::screen::changes::error_lines;
+use super::step::Confirmation;
+use super::wrap;
+use crate::launch::trust;
+use crate::tui::palette::{self, KEY, WARN};
+use crate::ui::text::clean;
+
+/// The smallest terminal something can be shown on.
+const LEAST: (u16, u16) = (40, 12);
+
+/// How wide a question is.
+const QUESTION: usize = 64;
+
+/// How wide one is that shows commands.
+const WIDE_QUESTION: usize = 100;
+
+/// How many columns of a line to type in are not its title.
+const ROOM_TO_TYPE: usize = 20;
+
+/// Draws everything.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        return draw_too_small(frame, area);
+    }
+    let [body, footer] = [app.area(), last_line(area)];
+    match (app.screen, &app.preview, &app.run) {
+        (Screen::Changes, ..) => app.changes.draw(frame, body, app.now),
+        (Screen::Preview, Some(preview), _) => preview.draw(frame, body),
+        (Screen::Run, _, Some(run)) => run.draw(frame, body, app.now),
+        (Screen::Completion, _, Some(run)) => app.completion.draw(frame, body, run),
+        (Screen::Result, _, Some(run)) => app.result.draw(frame, body, run),
+        _ => {}
+    }
+    draw_footer(app, frame, footer);
+    draw_front(app, frame, body);
+    if !app.terminal.colored {
+        palette::remove_colors(frame.buffer_mut());
+    }
+}
+
+fn last_line(area: Rect) -> Rect {
+    Rect {
+        y: area.bottom().saturating_sub(1),
+        height: 1,
+        ..area
+    }
+}
+
+fn draw_too_small(frame: &mut Frame<'_>, area: Rect) {
+    let text = format!(
+        "ralphtool needs {}x{}, this is {}x{}",
+        LEAST.0, LEAST.1, area.width, area.height
+    );
+    let lines = wrap::wrap(&Line::from(text), usize::from(area.width).max(1), 0);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let width = usize::from(area.width);
+    if let Some(typing) = &app.typing {
+        // However long the title is, there is room for what is typed.
+        let title = Line::from(typing.title);
+        let title = wrap::cut(&title, width.saturating_sub(ROOM_TO_TYPE));
+        let title = format!("{title}: ");
+        let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);
+        let view = typing.edit.view(room);
+        let column = wrap::columns(&title) + view.cursor;
+        let line = Line::from(vec![Span::styled(title, KEY), Span::raw(view.text)]);
+        frame.render_widget(Paragraph::new(line), area);
+        let column = u16::try_from(column).unwrap_or(u16::MAX);
+        frame.set_cursor_position((area.x.saturating_add(column), area.y));
+        return;
+    }
+    if let Some(notice) = app.notice() {
+        let line = wrap::styled(format!(" {}", clean(notice)), WARN);
+        return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+    }
+    let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
+        .filter(|binding| app.offers(binding.action))
+        .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
+    let always = brief(&always, width);
+    let mut line = Line::default();
+    if app.is_read_only() {
+        line.spans.push(Span::styled(" read-only ", WARN));
+    }
+    let taken = wrap::width(&always) + wrap::width(&line);
+    let room = width.saturating_sub(taken);
+    let usual = wrap::fit(&brief(&usual, room), room);
+    line.spans.extend(usual.spans);
+    line.spans.extend(always.spans);
+    frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+}
+
+/// Keys and what they do, in few letters, as many as there is room for.
+fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
+    let mut line = Line::default();
+    for binding in bindings {
+        let Some(brief) = binding.brief else {
+            continue;
+        };
+        let key = binding.shown.split(' ').next().unwrap_or_default();
+        if wrap::width(&line) + wrap::columns(key) + wrap::columns(brief) + 3 > room {
+            break;
+        }
+        line.spans.push(Span::raw(" "));
+        line.spans.push(Span::styled(key, KEY));
+        line.spans.push(Span::raw(format!(" {brief} ")));
+    }
+    line
+}
+
+fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    if let Some(top) = app.help_top {
+        app.help().draw(frame, area, top);
+    }
+    if let Some(confirmation) = app.confirmation {
+        question(app, confirmation).draw(area, QUESTION, frame.buffer_mut());
+    }
+    if let Some(prompt) = &app.trust_prompt {
+        trust_question(prompt).draw(area, WIDE_QUESTION, frame.buffer_mut());
+    }
+    if let Some(error) = &app.error {
+        let choice = Choice {
+            title: "It did not work",
+            body: error_lines(error),
+            keys: vec![("any key", "goes on")],
+        };
+        choice.draw(area, QUESTION, frame.buffer_mut());
+    }
+}
+
+fn question(app: &App, confirmation: Confirmation) -> Choice {
+    let story = app
+        .run
+        .as_ref()
+        .and_then(|run| run.progress.current_story());
+    let story = story.map_or("", |story| story.id.0.as_str());
+    let (title, text) = match confirmation {
+        Confirmation::Stop => (
+            "Stop the run?",
+            "The agent is ended, what it did is parked, and the tree goes back to the last \
+             checkpoint. The run can be gone on with later."
+                .to_owned(),
+        ),
+        Confirmation::Skip => (
+            "Skip the story?",
+            format!(
+                "What was done for story {story} is parked, the tree goes back to the last \
+                 checkpoint, and the next story begins."
+            ),
+        ),
+        Confirmation::Fresh => (
+            "Start anew?",
+            "A run of this change is open. Its branch is put aside under another name, and \
+             stories start over from where the files are now."
+                .to_owned(),
+        ),
+    };
+    Choice {
+        title,
+        body: vec![Line::from(text)],
+        keys: vec![("y", "yes"), ("any other key", "no")],
+    }
+}
+
+/// What the repository's settings file asks for. Where it does not fit, the first line says so: what
+/// is out of sight must not look as if it were not there.
+fn trust_question(prompt: &TrustPrompt) -> Choice {
+    let claims = &prompt.question.claims;
+    let heading = trust::heading(&prompt.question.file, claims);
+    let mut body: Vec<Line<'static>> = prompt
+        .recovered
+        .iter()
+        .map(|it| Line::from(clean(it)))
+        .collect();
+    body.push(Line::from(format!(
+        "{heading} that you have not given; `ralphtool trust --show` prints them in full."
+    )));
+    body.extend(trust::lines(claims).into_iter().map(Line::from));
+    Choice {
+        title: "Allow this?",
+        body,
+        keys: vec![
+            ("y", "allow it until the file changes, and start"),
+            ("any other key", "no"),
+        ],
+    }
+}

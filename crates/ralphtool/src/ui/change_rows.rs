@@ -1,0 +1,103 @@
+//! The changes and other plans of a repository, as `list` and the terminal UI show them.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use ralph_plan::change::SourceKind;
+use ralph_plan::summary::{self, ChangeSummary};
+
+/// What can be done with a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub(crate) enum ChangeState {
+    /// There is work left.
+    Open,
+    /// Every task is done.
+    Done,
+    /// What is left is set aside.
+    Deferred,
+    /// There is nothing to do in it yet.
+    NoTasks,
+    /// It cannot be read.
+    Unreadable { reason: String },
+}
+
+/// One change of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct ChangeRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// What kind of plan it is.
+    pub(crate) kind: SourceKind,
+    /// Its folder or file.
+    pub(crate) path: String,
+    /// What to say to mean this one: its name, or its path where another has the same name.
+    pub(crate) target: String,
+    /// Complete stories.
+    pub(crate) stories_done: usize,
+    /// All stories.
+    pub(crate) stories_total: usize,
+    /// Ticked tasks.
+    pub(crate) tasks_done: usize,
+    /// All tasks.
+    pub(crate) tasks_total: usize,
+    /// When one of its files was last changed.
+    pub(crate) modified: Option<Timestamp>,
+    /// What can be done with it.
+    #[serde(flatten)]
+    pub(crate) state: ChangeState,
+}
+
+/// The lines of the list.
+pub(crate) fn rows(found: Vec<ChangeSummary>) -> Vec<ChangeRow> {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for summary in &found {
+        *names.entry(summary.name.clone()).or_default() += 1;
+    }
+    let is_unique = |summary: &ChangeSummary| names.get(&summary.name) == Some(&1);
+    found
+        .into_iter()
+        .map(|summary| {
+            let path = summary.path.display().to_string();
+            let target = if is_unique(&summary) {
+                summary.name.clone()
+            } else {
+                path.clone()
+            };
+            ChangeRow::new(summary, path, target)
+        })
+        .collect()
+}
+
+impl ChangeRow {
+    fn new(summary: ChangeSummary, path: String, target: String) -> Self {
+        let state = match summary.state {
+            summary::ChangeState::Ready => ChangeState::Open,
+            summary::ChangeState::NothingLeft if summary.stories.done == summary.stories.total => {
+                ChangeState::Done
+            }
+            summary::ChangeState::NothingLeft => ChangeState::Deferred,
+            summary::ChangeState::NoTasks => ChangeState::NoTasks,
+            summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
+        };
+        Self {
+            name: summary.name,
+            kind: summary.kind,
+            path,
+            target,
+            stories_done: summary.stories.done,
+            stories_total: summary.stories.total,
+            tasks_done: summary.tasks.done,
+            tasks_total: summary.tasks.total,
+            modified: summary.modified,
+            state,
+        }
+    }
+}
+
+/// Whether the kinds of plans are worth a column.
+pub(crate) fn shows_kind(rows: &[ChangeRow]) -> bool {
+    rows.iter().any(|row| row.kind != SourceKind::OpenSpec)
+}
