@@ -177,7 +177,7 @@ impl Checkpoints {
         let whole_at = last.map_or(&parked.snapshot, |last| &last.snapshot);
         let (_, _, repaired) = self.observe_repaired(whole_at)?;
         let attempt = Arc::new(attempt);
-        let present = self.tree.take_present(&self.repo, &attempt)?;
+        let present = self.tree.scan_present(&self.repo, &attempt)?;
         let now = &present.snapshot;
         let after = Snapshot {
             id: Snapshot::new_id(),

@@ -27,7 +27,7 @@ use crate::repo::visible::check_ignore;
 use crate::stat::now_ns;
 use crate::tree::guard::Limits;
 use crate::tree::manifest::Manifest;
-use crate::tree::scanned::{Known, Taken, any_below, below, under_any};
+use crate::tree::scanned::{Known, Scanned, any_below, below, under_any};
 use crate::tree::walk::{Ground, Walk, stat_path, walk};
 use ralph_base::files::shortened;
 
@@ -67,13 +67,13 @@ impl Tree {
     }
 
     /// Scans the work tree against `base`.
-    pub(crate) fn take(
+    pub(crate) fn scan_against(
         &self,
         repo: &Repo,
         base: &Manifest,
         known: &Known,
         index: &Path,
-    ) -> Result<Taken> {
+    ) -> Result<Scanned> {
         // An agent may have removed the repository with its objects; the vault has them too.
         let objects = repo.places.vault.store().join("objects");
         let git = repo.work.patient().with_index(index);
@@ -95,7 +95,7 @@ impl Tree {
         walk: Walk,
         base: &Manifest,
         known: &Known,
-    ) -> Result<Taken> {
+    ) -> Result<Scanned> {
         let mut notices: Vec<Notice> = self.report_too_deep(repo, &walk).into_iter().collect();
         for folder in &walk.unreadable {
             notices.push(Notice::new(
@@ -113,12 +113,12 @@ impl Tree {
             least_free: self.limits.least_free,
         };
         let (mut manifest, changes, kept) = keeper.keep(walk.suspects)?;
-        manifest.taken_ns = walk.began_ns;
+        manifest.scanned_ns = walk.began_ns;
         notices.extend(kept);
-        Ok(Taken {
+        Ok(Scanned {
             manifest: Arc::new(manifest),
             changes,
-            passed_over: walk.skipped,
+            skipped: walk.skipped,
             unreadable: walk.unreadable,
             notices,
         })

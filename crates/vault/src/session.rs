@@ -190,8 +190,8 @@ impl Checkpoints {
         }
         let places = &self.repo.places;
         let snapshot = Snapshot::read(&places.vault, &current.snapshot)?;
-        self.tree.skipped.borrow_mut().adopt(&snapshot.opaque);
-        self.tree.was_told(&snapshot);
+        self.tree.skipped.borrow_mut().adopt(&snapshot.skipped);
+        self.tree.mark_reported(&snapshot);
         let snapshot = Arc::new(snapshot);
         self.loaded = Some(Arc::clone(&snapshot));
         Ok(snapshot)

@@ -82,7 +82,7 @@ use crate::parked::ParkedAttempt;
 use crate::scan::changed::Changed;
 use crate::session::{AfterRecovery, Checkpoints, Recovery};
 use crate::tree::guard::Limits;
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 use ralph_base::ids::{AttemptId, StoryId};
 
 /// A locked vault in one of its states.
@@ -111,7 +111,7 @@ pub struct AtCheckpoint {
 #[derive(Debug, Default)]
 pub struct Attempt {
     /// The last scan of what the agent left.
-    scan: Option<Taken>,
+    scan: Option<Scanned>,
     /// The tree to go back to after gates.
     before_gates: Option<TreeBeforeGates>,
 }
@@ -154,7 +154,7 @@ impl<S> Session<S> {
 
     /// The user, an agent or a gate may change the tree from now on.
     pub fn invalidate_scan(&mut self) {
-        self.vault.somebody_is_here();
+        self.vault.invalidate_scan();
     }
 
     /// Carries out a step that ends in the state `next`.
@@ -465,7 +465,7 @@ impl Session<Attempt> {
 
     /// This program wrote these files, and nothing else changed.
     pub fn note_own_writes(&mut self, files: &[PathBuf]) {
-        self.vault.we_wrote(files);
+        self.vault.note_own_writes(files);
     }
 
     /// Makes the work a checkpoint: one commit, durable before this returns.

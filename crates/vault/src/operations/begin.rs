@@ -18,7 +18,7 @@ use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::session::{AfterRecovery, Checkpoints};
 use crate::tree::manifest::{Content, Kind, Manifest};
-use crate::tree::scanned::{FirstIndex, Taken};
+use crate::tree::scanned::{FirstIndex, Scanned};
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::RunId;
 
@@ -115,9 +115,9 @@ impl Checkpoints {
         drop(listed);
         let clean_to_git = known.index.as_ref().map(FirstIndex::clean_to_git);
         let clean_to_git = clean_to_git.unwrap_or_default();
-        let taken = self
-            .tree
-            .take(&self.repo, &Arc::new(Manifest::default()), &known, &index)?;
+        let taken =
+            self.tree
+                .scan_against(&self.repo, &Arc::new(Manifest::default()), &known, &index)?;
         let start = self
             .tree
             .snapshot(start_id, &taken, control.clone(), &submodules);
@@ -145,8 +145,11 @@ impl Checkpoints {
             unstaged: &[],
             destination: Destination::Repository,
         })?;
-        notices.extend(self.tree.tell_kept_out(&taken));
-        notices.extend(self.tree.tell_users_secrets(&self.repo, &tracked, &head)?);
+        notices.extend(self.tree.report_kept_out(&taken));
+        notices.extend(
+            self.tree
+                .report_users_secrets(&self.repo, &tracked, &head)?,
+        );
         notices.extend(taken.notices);
         self.repo.link_module_objects(&taken.manifest)?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
@@ -270,7 +273,7 @@ impl Tree {
     pub(crate) fn snapshot(
         &self,
         id: String,
-        taken: &Taken,
+        taken: &Scanned,
         control: Control,
         submodules: &[Vec<u8>],
     ) -> Snapshot {
@@ -278,7 +281,7 @@ impl Tree {
             id,
             manifest: Arc::clone(&taken.manifest),
             control,
-            opaque: self.skipped.borrow().list(),
+            skipped: self.skipped.borrow().list(),
             submodules: submodules.to_vec(),
         }
     }

@@ -9,7 +9,7 @@ use crate::repo::visible::visible_paths;
 use crate::scan::changed::{Changed, tops};
 use crate::scan::modules::new_repositories;
 use crate::session::Checkpoints;
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 
 impl Checkpoints {
     /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
@@ -18,15 +18,15 @@ impl Checkpoints {
         &mut self,
         besides: &[PathBuf],
         wants_text: impl Fn(&str) -> bool,
-    ) -> Result<(Changed, Taken)> {
+    ) -> Result<(Changed, Scanned)> {
         let base = self.checkpoint()?;
-        let mut looked = self.tree.look(&self.repo, &base);
+        let mut looked = self.tree.current_scan(&self.repo, &base);
         if looked.is_err() {
             // The git directory may be gone, or be another one.
             let current = self.log.current()?;
             let trash = self.repo.new_trash("look");
             let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
-            looked = self.tree.look(&self.repo, &base);
+            looked = self.tree.current_scan(&self.repo, &base);
             self.unsaid = mended.notices;
         }
         let taken = looked?;

@@ -27,7 +27,7 @@ use crate::repo::visible::check_ignore;
 use crate::repo::{Places, Repo};
 use crate::tree::guard::is_rules;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted, compare};
-use crate::tree::scanned::{Taken, under_any};
+use crate::tree::scanned::{Scanned, under_any};
 use ralph_base::files::{FileError, Tried, free_name, make_writable, move_away, place};
 use ralph_base::sparse;
 use ralph_base::temporary_files::is_temporary;
@@ -54,10 +54,10 @@ pub(crate) struct FoundTree {
 }
 
 impl FoundTree {
-    pub(crate) fn of(taken: &Taken) -> Self {
+    pub(crate) fn of(taken: &Scanned) -> Self {
         Self {
             manifest: Arc::clone(&taken.manifest),
-            skipped: taken.passed_over.clone(),
+            skipped: taken.skipped.clone(),
         }
     }
 }
@@ -158,7 +158,7 @@ impl Repo {
         let (known, new): (Vec<_>, Vec<_>) = found
             .skipped
             .iter()
-            .partition(|folder| base.opaque.contains(folder));
+            .partition(|folder| base.skipped.contains(folder));
         let asked: Vec<Vec<u8>> = created
             .iter()
             .filter(|path| !is_folder(path) && !is_temporary(path))

@@ -169,7 +169,7 @@ impl Checkpoints {
         self.repo.refuse_elsewhere(current, &head)?;
         let home = self.repo.home(current, refs, tip)?;
         let base = self.checkpoint()?;
-        let present = self.tree.take_present(&self.repo, &base)?;
+        let present = self.tree.scan_present(&self.repo, &base)?;
         let head_to = match &current.intent.original {
             Head::Branch { name, .. } => Head::Branch {
                 name: name.clone(),
@@ -238,7 +238,7 @@ impl Checkpoints {
             self.repo.refuse_elsewhere(current, &head)?;
         }
         let base = self.checkpoint()?;
-        let present = self.tree.take_present(&self.repo, &base)?;
+        let present = self.tree.scan_present(&self.repo, &base)?;
         let places = &self.repo.places;
         let id = intent.start.clone();
         let start = Snapshot::read(&places.vault, &id)?;

@@ -12,7 +12,7 @@ use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
 use crate::session::Checkpoints;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
-use crate::tree::scanned::{Known, Taken};
+use crate::tree::scanned::{Known, Scanned};
 
 /// Whom the tree belongs to once gates ran.
 enum Whose {
@@ -28,17 +28,17 @@ enum Whose {
 #[derive(Debug)]
 pub(crate) struct TreeBeforeGates {
     manifest: Arc<Manifest>,
-    opaque: Vec<Vec<u8>>,
+    skipped: Vec<Vec<u8>>,
     /// Where HEAD was; unknown where git could not say.
     head: Option<Head>,
 }
 
 impl Checkpoints {
     /// The tree as a scan just found it.
-    pub(crate) fn before_gates(&self, taken: &Taken) -> TreeBeforeGates {
+    pub(crate) fn before_gates(&self, taken: &Scanned) -> TreeBeforeGates {
         TreeBeforeGates {
             manifest: Arc::clone(&taken.manifest),
-            opaque: self.tree.skipped.borrow().list(),
+            skipped: self.tree.skipped.borrow().list(),
             head: self.repo.observe().ok().map(|(_, head)| head),
         }
     }
@@ -59,7 +59,7 @@ impl Checkpoints {
     /// A gate is about to run on the checkpoint: should this program not see its end, what differs
     /// from the checkpoint then is the gate's doing, and goes.
     pub(crate) fn gate_begins(&mut self) -> Result<()> {
-        self.somebody_is_here();
+        self.invalidate_scan();
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
@@ -77,7 +77,7 @@ impl Checkpoints {
         let base = self.checkpoint()?;
         let marked = TreeBeforeGates {
             manifest: Arc::clone(&base.manifest),
-            opaque: base.opaque.clone(),
+            skipped: base.skipped.clone(),
             head: Some(Head::Branch {
                 name: current.intent.branch,
                 commit: Some(current.commit),
@@ -131,7 +131,7 @@ impl Checkpoints {
         };
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take(
+        let taken = self.tree.scan_against(
             &self.repo,
             &marked.manifest,
             &Known::of(&base.submodules),
@@ -146,7 +146,7 @@ impl Checkpoints {
             id: base.id.clone(),
             manifest: Arc::new(target),
             control: base.control.clone(),
-            opaque: marked.opaque.clone(),
+            skipped: marked.skipped.clone(),
             submodules: base.submodules.clone(),
         };
         let goal = Goal {
@@ -179,7 +179,7 @@ impl Checkpoints {
 }
 
 /// The tree before, but for what git ignores, which stays as it is now.
-fn leaving_ignored(before: &Manifest, taken: &Taken) -> Manifest {
+fn leaving_ignored(before: &Manifest, taken: &Scanned) -> Manifest {
     let mut target = before.clone();
     for path in taken.changes.paths() {
         let (old, new) = (before.entries.get(path), taken.manifest.entries.get(path));

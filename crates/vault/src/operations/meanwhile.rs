@@ -12,7 +12,7 @@ use crate::repo::Repo;
 use crate::repo::proof::MOVING;
 use crate::session::Checkpoints;
 use crate::tree::manifest::{Lane, Manifest};
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 
 /// What was found to have changed while no agent was at work.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Checkpoints {
             ));
         }
         let base = self.checkpoint()?;
-        let taken = self.tree.look(&self.repo, &base)?;
+        let taken = self.tree.current_scan(&self.repo, &base)?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
         if taken.changes.count() == 0 && moved.is_none() {
             self.tree.mark_clean();
@@ -189,7 +189,7 @@ impl Repo {
 }
 
 /// Names what changed, but for what git ignores: logs and caches change by themselves.
-fn tell_changes(before: &Manifest, taken: &Taken) -> Option<Notice> {
+fn tell_changes(before: &Manifest, taken: &Scanned) -> Option<Notice> {
     let named = |path: &&Vec<u8>| {
         let entry = taken.manifest.entries.get(*path);
         let entry = entry.or_else(|| before.entries.get(*path));

@@ -76,7 +76,7 @@ impl Log {
 
 impl Tree {
     /// Takes everything as it is now against `base`, and writes it to the vault.
-    pub(crate) fn take_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
+    pub(crate) fn scan_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
         repo.link_objects()?;
         let (refs, head) = repo.observe()?;
         let control = repo.take_control((head, refs), None)?;
@@ -86,7 +86,8 @@ impl Tree {
         } else {
             repo.places.repository.index()
         };
-        let taken = self.take(repo, &base.manifest, &Known::of(&base.submodules), &index)?;
+        let taken =
+            self.scan_against(repo, &base.manifest, &Known::of(&base.submodules), &index)?;
         let id = Snapshot::new_id();
         repo.copy_user_index(&Snapshot::index(&repo.places.vault, &id))?;
         let snapshot = self.snapshot(id, &taken, control, &base.submodules);
@@ -151,7 +152,7 @@ impl Tree {
         let again = now.is_none();
         let now = match now {
             Some(now) => now,
-            None => self.take_again(repo, before, &index)?,
+            None => self.scan_again(repo, before, &index)?,
         };
         let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
         if again {
@@ -180,9 +181,9 @@ impl Tree {
         Ok(notices)
     }
 
-    fn take_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<FoundTree> {
+    fn scan_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<FoundTree> {
         let known = Known::of(&before.submodules);
-        let taken = self.take(repo, &before.manifest, &known, index)?;
+        let taken = self.scan_against(repo, &before.manifest, &known, index)?;
         Ok(FoundTree::of(&taken))
     }
 }

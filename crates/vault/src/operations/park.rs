@@ -24,7 +24,7 @@ use crate::repo::visible::visible_paths;
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
 use crate::session::Checkpoints;
-use crate::tree::scanned::{Known, Taken};
+use crate::tree::scanned::{Known, Scanned};
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;
 
@@ -78,7 +78,7 @@ impl Checkpoints {
 
     /// Tells the journal that an agent is about to work on the checkpoint.
     pub(crate) fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
-        self.somebody_is_here();
+        self.invalidate_scan();
         self.repo.keep_git_directory(false)?;
         let current = self.log.current()?;
         let run = current.intent.run;
@@ -146,13 +146,13 @@ impl Checkpoints {
 
         let id = Snapshot::new_id();
         let base_index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let mut taken = self.tree.look(&self.repo, &base)?;
+        let mut taken = self.tree.current_scan(&self.repo, &base)?;
         if !taken.unreadable.is_empty() {
-            taken = self.tree.take_all(&self.repo, &base, &base_index)?;
+            taken = self.tree.scan_all(&self.repo, &base, &base_index)?;
         }
         notices.extend(self.repo.end_object_search(search, &trash)?);
         notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tree.tell_kept_out(&taken));
+        notices.extend(self.tree.report_kept_out(&taken));
         self.repo.link_module_objects(&taken.manifest)?;
         let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
         let room = self.tree.check_room_for(
@@ -222,15 +222,15 @@ impl Checkpoints {
 impl Tree {
     /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
     /// their modes back with the restore.
-    pub(crate) fn take_all(
+    pub(crate) fn scan_all(
         &self,
         repo: &Repo,
         base: &Arc<Snapshot>,
         index: &Path,
-    ) -> Result<Taken> {
+    ) -> Result<Scanned> {
         loop {
             let known = Known::of(&base.submodules);
-            let taken = self.take(repo, &base.manifest, &known, index)?;
+            let taken = self.scan_against(repo, &base.manifest, &known, index)?;
             let was_locked = |folder: &Vec<u8>| {
                 let entry = base.manifest.entries.get(folder);
                 entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)

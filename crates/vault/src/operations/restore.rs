@@ -83,7 +83,7 @@ impl Checkpoints {
         };
         notices.extend(self.repo.converge(&goal, found, &trash)?);
         // What the attempt's own rules made of cache folders is no longer so.
-        self.tree.skipped.replace(SkippedFolders::of(&base.opaque));
+        self.tree.skipped.replace(SkippedFolders::of(&base.skipped));
         notices.extend(self.restore_refs(current, base, &trash)?);
         self.repo.put_index_back(&index, &trash)?;
         let shape = &base.control.shape;

@@ -33,7 +33,7 @@ impl Checkpoints {
         let head = self.check_on_branch()?;
         let (commit, snapshot) = checkpoint_at(&current, left);
         let base = self.checkpoint()?;
-        let present = self.tree.take_present(&self.repo, &base)?;
+        let present = self.tree.scan_present(&self.repo, &base)?;
         self.repo
             .remake_index(&current.snapshot, &snapshot, commit)?;
         let places = &self.repo.places;

@@ -21,7 +21,7 @@ use crate::repo::{Care, Repo};
 use crate::scan::Tree;
 use crate::scan::modules::new_repositories;
 use crate::session::Checkpoints;
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 use ralph_base::files::copy_with_time;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
@@ -129,10 +129,10 @@ impl Checkpoints {
         let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
 
-        let mut taken = self.tree.look(&self.repo, &base)?;
+        let mut taken = self.tree.current_scan(&self.repo, &base)?;
         let staged = self.repo.staged(&current, &base, &mut taken)?;
         let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        notices.extend(self.tree.tell_staged_secrets(&staged));
+        notices.extend(self.tree.report_staged_secrets(&staged));
         paths.extend(staged.added);
         let mut modules = touched_submodules(&base, &taken.changes);
         modules.extend(staged.submodules.iter().cloned());
@@ -150,10 +150,10 @@ impl Checkpoints {
         let git = self.repo.work.patient().with_index(&index);
         notices.extend(odd);
         notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tree.tell_kept_out(&taken));
+        notices.extend(self.tree.report_kept_out(&taken));
         notices.extend(
             self.tree
-                .tell_no_longer_ignored(&self.repo, &git, &base, &taken)?,
+                .report_no_longer_ignored(&self.repo, &git, &base, &taken)?,
         );
         self.repo.link_module_objects(&taken.manifest)?;
 
@@ -163,7 +163,7 @@ impl Checkpoints {
         let parent = self.repo.parent(&current, &refs, &head)?;
         notices.extend(
             self.tree
-                .tell_committed_secrets(&self.repo, current.commit, parent)?,
+                .report_committed_secrets(&self.repo, current.commit, parent)?,
         );
         notices.extend(
             self.repo
@@ -214,7 +214,7 @@ impl Checkpoints {
         &self,
         id: String,
         (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
-        taken: &Taken,
+        taken: &Scanned,
         (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
     ) -> Result<Snapshot> {
         let branch = self.log.current()?.intent.branch;
@@ -327,7 +327,7 @@ impl Tree {
         &self,
         repo: &Repo,
         (base, id): (&Snapshot, &str),
-        taken: &Taken,
+        taken: &Scanned,
         stored: &Stored<'_>,
     ) -> Result<(ObjectId, Vec<Notice>)> {
         let objects = repo.places.repository.objects();

@@ -27,12 +27,12 @@ impl Checkpoints {
 
 impl Checkpoints {
     /// Somebody else may change the tree from now on.
-    pub(crate) fn somebody_is_here(&mut self) {
+    pub(crate) fn invalidate_scan(&mut self) {
         self.tree.invalidate_scan();
     }
 
     /// This program wrote files, and nothing else changed.
-    pub(crate) fn we_wrote(&mut self, files: &[PathBuf]) {
+    pub(crate) fn note_own_writes(&mut self, files: &[PathBuf]) {
         let top = &self.repo.places.repository.work_tree;
         let inside = |file: &PathBuf| {
             let real = file.canonicalize().ok()?;
@@ -42,7 +42,7 @@ impl Checkpoints {
         let paths: Option<Vec<_>> = files.iter().map(inside).collect();
         match paths {
             Some(paths) => self.tree.note_own_writes(paths.into_iter().flatten()),
-            None => self.somebody_is_here(),
+            None => self.invalidate_scan(),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Checkpoints {
         }
         self.repo
             .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
-        self.somebody_is_here();
+        self.invalidate_scan();
         let message = format!(
             "a pipe or one long hole, which git cannot read, and restored: {}",
             names.join(", ")

@@ -100,7 +100,7 @@ impl Checkpoints {
         let vault = &self.repo.places.vault;
         let before = Snapshot::read(vault, &done.before)?;
         let after = Arc::new(Snapshot::read(vault, &done.after)?);
-        let present = self.tree.take_present(&self.repo, &after)?;
+        let present = self.tree.scan_present(&self.repo, &after)?;
         let changed = compare(&before.manifest, &after.manifest);
         let now = &present.snapshot.manifest;
         let back = Snapshot {

@@ -188,7 +188,7 @@ impl Checkpoints {
         let last_line = std::time::SystemTime::from(last.at);
         let line = i64::try_from(last.at.as_nanosecond()).unwrap_or(i64::MAX);
         let base = self.checkpoint()?;
-        let taken = self.tree.look(&self.repo, &base)?;
+        let taken = self.tree.current_scan(&self.repo, &base)?;
         let is_edited = |entry: &Entry| match entry.kind {
             // Its mode tells nothing of what it holds.
             Kind::Folder => entry.stat.modified_ns > line,
@@ -281,7 +281,7 @@ impl Checkpoints {
         let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
         self.repo.end_object_search(mended.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take_all(&self.repo, &base, &index)?;
+        let taken = self.tree.scan_all(&self.repo, &base, &index)?;
         self.restore_for(after, &FoundTree::of(&taken), GitDirectory::MayHaveChanged)?;
         let mut done = "put the tree back to the checkpoint".to_owned();
         if taken.changes.count() > 0 {
@@ -321,7 +321,7 @@ impl Checkpoints {
         let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
         self.repo.end_object_search(mended.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.take_all(&self.repo, &base, &index)?;
+        let taken = self.tree.scan_all(&self.repo, &base, &index)?;
         let places = &self.repo.places;
         let parked = Snapshot::read(&places.vault, &id)?;
         let known = |path: &Vec<u8>| {

@@ -22,11 +22,11 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::stat::{Stat, stat};
 use crate::tree::manifest::{Content, Entry, Kind};
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 use ralph_base::files::{Tried, create_private_folder, place, read_if_present};
 use ralph_base::os::processors;
 
-/// File systems take times from a clock that is up to a tick behind the one that `taken_ns` is from.
+/// File systems take times from a clock that is up to a tick behind the one that `scanned_ns` is from.
 const TICK_NS: i64 = 20_000_000;
 
 /// How often objects are written again that git removed before they were kept.
@@ -58,7 +58,7 @@ pub(crate) struct TreeOrder<'a> {
     pub base: Option<&'a Snapshot>,
     /// The snapshot the new index belongs to.
     pub id: &'a str,
-    pub taken: &'a Taken,
+    pub taken: &'a Scanned,
     /// Why git has to write it, where that is known already.
     pub by_git: Option<Reason>,
     /// Files and links that changed or are gone.
@@ -128,7 +128,7 @@ impl Repo {
         }
         // Git looks again at files that are not older than the index it has: none of what changed
         // since the tree was scanned may pass for older.
-        let taken = u64::try_from(order.taken.manifest.taken_ns - TICK_NS).unwrap_or_default();
+        let taken = u64::try_from(order.taken.manifest.scanned_ns - TICK_NS).unwrap_or_default();
         let taken = SystemTime::UNIX_EPOCH + Duration::from_nanos(taken);
         place(&index, |file| {
             use std::io::Write as _;

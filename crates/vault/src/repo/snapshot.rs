@@ -34,7 +34,7 @@ pub struct Snapshot {
     /// The git directory.
     pub control: Control,
     /// Folders that are not looked into.
-    pub opaque: Vec<Vec<u8>>,
+    pub skipped: Vec<Vec<u8>>,
     /// Submodules.
     pub submodules: Vec<Vec<u8>>,
 }
@@ -67,7 +67,7 @@ impl Snapshot {
         let description = Description {
             parent: parent.map(|parent| parent.id.clone()),
             control: self.control.clone(),
-            opaque: self.opaque.clone(),
+            opaque: self.skipped.clone(),
             submodules: self.submodules.clone(),
         };
         let text = serde_json::to_vec(&description)
@@ -113,7 +113,7 @@ impl Snapshot {
             id,
             manifest: Arc::new(manifest),
             control: description.control,
-            opaque: description.opaque,
+            skipped: description.opaque,
             submodules: description.submodules,
         })
     }

@@ -12,7 +12,7 @@ use crate::paths::absolute;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Entry, Kind, Lane};
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 use ralph_base::files::read_plain;
 
 /// How the agent's index differs from the checkpoint, apart from what the files show.
@@ -32,7 +32,7 @@ impl Repo {
         &self,
         current: &Current,
         base: &Snapshot,
-        taken: &mut Taken,
+        taken: &mut Scanned,
     ) -> Result<Staged> {
         let mut staged = Staged::default();
         if self.index_is_as_left(base) {

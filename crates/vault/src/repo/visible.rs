@@ -17,7 +17,7 @@ use crate::paths::show;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
-use crate::tree::scanned::Taken;
+use crate::tree::scanned::Scanned;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
 
@@ -278,7 +278,7 @@ fn is_behind_link(top: &Path, path: &[u8]) -> bool {
 
 /// Paths the private index must forget before it is told of them: those git would take for
 /// unchanged, and in a sparse checkout those it would take for not meant to be here.
-pub(crate) fn to_forget(base: &Snapshot, taken: &Taken) -> Vec<Vec<u8>> {
+pub(crate) fn to_forget(base: &Snapshot, taken: &Scanned) -> Vec<Vec<u8>> {
     let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
     if base.control.is_sparse() {
         paths.extend(taken.changes.created.iter().cloned());

@@ -18,7 +18,7 @@ use crate::repo::visible::check_ignore;
 use crate::scan::Tree;
 use crate::tree::guard::{Guard, Limits, guard, is_rules, looks_like_secret};
 use crate::tree::manifest::{Found, Kind, Lane, Manifest};
-use crate::tree::scanned::{Known, Taken, nested_repositories, under_any};
+use crate::tree::scanned::{Known, Scanned, nested_repositories, under_any};
 use crate::tree::walk::Walk;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::RunId;
@@ -110,7 +110,7 @@ impl Tree {
     }
 
     /// Names what is kept out of commits and was not named before in this run.
-    pub(crate) fn tell_kept_out(&self, taken: &Taken) -> Option<Notice> {
+    pub(crate) fn report_kept_out(&self, taken: &Scanned) -> Option<Notice> {
         let mut named = Vec::new();
         for path in taken.changes.created.iter().chain(&taken.changes.modified) {
             let entry = taken.manifest.entries.get(path);
@@ -140,7 +140,7 @@ impl Tree {
     }
 
     /// What an earlier checkpoint of the run kept out was named then.
-    pub(crate) fn was_told(&self, checkpoint: &Snapshot) {
+    pub(crate) fn mark_reported(&self, checkpoint: &Snapshot) {
         let kept = checkpoint.manifest.entries.iter();
         let kept = kept.filter(|(_, entry)| entry.lane == Lane::Kept);
         self.reported
@@ -149,12 +149,12 @@ impl Tree {
     }
 
     /// Names files that were ignored, and are not since a rule was dropped.
-    pub(crate) fn tell_no_longer_ignored(
+    pub(crate) fn report_no_longer_ignored(
         &self,
         repo: &Repo,
         git: &Git,
         base: &Snapshot,
-        taken: &Taken,
+        taken: &Scanned,
     ) -> Result<Option<Notice>> {
         if !taken.changes.paths().any(|path| is_rules(path)) {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Tree {
                 && !under_any(path, &nested)
         });
         let mut asked: Vec<Vec<u8>> = were_ignored.map(|(path, _)| path.clone()).collect();
-        let folders = base.opaque.iter().cloned();
+        let folders = base.skipped.iter().cloned();
         asked.extend(folders.filter(|folder| repo.places.full(folder).is_dir()));
         if asked.is_empty() {
             return Ok(None);
@@ -187,14 +187,14 @@ impl Tree {
     }
 
     /// Names what looks like a secret and goes into the commit because it was staged.
-    pub(crate) fn tell_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
+    pub(crate) fn report_staged_secrets(&self, staged: &Staged) -> Option<Notice> {
         let paths = staged.added.iter().map(Vec::as_slice);
-        self.tell_secrets(paths, "because it was added with `git add`")
+        self.report_secrets(paths, "because it was added with `git add`")
     }
 
     /// Names what looks like a secret and was staged by the user before the run: the index has it,
     /// HEAD does not.
-    pub(crate) fn tell_users_secrets(
+    pub(crate) fn report_users_secrets(
         &self,
         repo: &Repo,
         tracked: &[Vec<u8>],
@@ -209,11 +209,11 @@ impl Tree {
                 secrets.remove(path);
             }
         }
-        Ok(self.tell_secrets(secrets, "because it was added with `git add`"))
+        Ok(self.report_secrets(secrets, "because it was added with `git add`"))
     }
 
     /// Names what looks like a secret in commits on top of the checkpoint.
-    pub(crate) fn tell_committed_secrets(
+    pub(crate) fn report_committed_secrets(
         &self,
         repo: &Repo,
         from: ObjectId,
@@ -226,10 +226,10 @@ impl Tree {
         let log = ["log", "--format=", "--name-only", "-z", "--no-renames"];
         let args = log.into_iter().chain(["--diff-filter=A", &range]);
         let added = repo.git.patient().run(args)?;
-        Ok(self.tell_secrets(nul_separated(&added), "by commits the attempt made itself"))
+        Ok(self.report_secrets(nul_separated(&added), "by commits the attempt made itself"))
     }
 
-    fn tell_secrets<'a>(
+    fn report_secrets<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a [u8]>,
         why: &str,

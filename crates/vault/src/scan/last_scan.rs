@@ -8,7 +8,7 @@ use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
 use crate::stat::now_ns;
-use crate::tree::scanned::{Known, Taken};
+use crate::tree::scanned::{Known, Scanned};
 use crate::tree::walk::{Walk, stat_path};
 
 /// What is known of the tree without another walk.
@@ -21,7 +21,7 @@ pub(crate) enum LastScan {
     /// It was scanned against a checkpoint.
     Known {
         checkpoint: String,
-        scanned: Taken,
+        scanned: Scanned,
         /// Files this program wrote since.
         written: Vec<Vec<u8>>,
     },
@@ -30,14 +30,14 @@ pub(crate) enum LastScan {
 impl Tree {
     /// The tree against the checkpoint, walked only where others may have changed it since the last
     /// walk.
-    pub(crate) fn look(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Taken> {
+    pub(crate) fn current_scan(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Scanned> {
         let last = std::mem::replace(&mut self.last_scan, LastScan::Unknown);
         let scanned = match last {
             LastScan::Known {
                 checkpoint,
                 scanned,
                 written,
-            } if checkpoint == base.id => self.scan_again(repo, base, scanned, &written)?,
+            } if checkpoint == base.id => self.scan_written(repo, base, scanned, &written)?,
             _ => self.scan(repo, base)?,
         };
         self.last_scan = LastScan::Known {
@@ -72,24 +72,24 @@ impl Tree {
     }
 
     /// Walks the tree and compares it with a checkpoint.
-    pub(crate) fn scan(&self, repo: &Repo, base: &Snapshot) -> Result<Taken> {
+    pub(crate) fn scan(&self, repo: &Repo, base: &Snapshot) -> Result<Scanned> {
         let index = Snapshot::index(&repo.places.vault, &base.id);
-        self.take(repo, &base.manifest, &Known::of(&base.submodules), &index)
+        self.scan_against(repo, &base.manifest, &Known::of(&base.submodules), &index)
     }
 
     /// The same scan, except for a few files that were written since.
-    fn scan_again(
+    fn scan_written(
         &self,
         repo: &Repo,
         base: &Arc<Snapshot>,
-        scanned: Taken,
+        scanned: Scanned,
         paths: &[Vec<u8>],
-    ) -> Result<Taken> {
+    ) -> Result<Scanned> {
         if paths.is_empty() {
             return Ok(scanned);
         }
         let mut walk = Walk {
-            began_ns: scanned.manifest.taken_ns.min(now_ns()),
+            began_ns: scanned.manifest.scanned_ns.min(now_ns()),
             ..Walk::default()
         };
         for path in paths {
@@ -113,7 +113,7 @@ impl Tree {
             let before = base.manifest.entries.get(path);
             changes.add(path, before, again.manifest.entries.get(path));
         }
-        Ok(Taken {
+        Ok(Scanned {
             manifest: again.manifest,
             changes,
             notices,

@@ -11,7 +11,7 @@ use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
-use crate::tree::scanned::{Taken, below};
+use crate::tree::scanned::{Scanned, below};
 use crate::tree::walk::{Ground, Walk, stat_path, walk};
 use ralph_base::files::Tried;
 
@@ -119,7 +119,7 @@ impl Repo {
 }
 
 /// Folders a story made into repositories of their own: git cannot hold what is in them.
-pub(crate) fn new_repositories(taken: &Taken, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub(crate) fn new_repositories(taken: &Scanned, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let holds_visible = |folder: &[u8]| {
         let entries = &taken.manifest.entries;
         below(entries, folder).any(|(_, entry)| entry.is_visible())

@@ -97,7 +97,7 @@ impl Entry {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// When the walk began.
-    pub taken_ns: i64,
+    pub scanned_ns: i64,
     /// All paths.
     pub entries: Entries,
 }
@@ -192,7 +192,7 @@ impl Manifest {
     }
 
     fn is_racy(&self, stat: &Stat) -> bool {
-        stat.modified_ns.max(stat.changed_ns) >= self.taken_ns - RACY_NS
+        stat.modified_ns.max(stat.changed_ns) >= self.scanned_ns - RACY_NS
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
     fn a_file_is_suspect_when_a_field_differs_or_when_it_was_young() {
         let hour = 3_600_000_000_000;
         let manifest = Manifest {
-            taken_ns: 2 * hour,
+            scanned_ns: 2 * hour,
             entries: [
                 (b"gone".to_vec(), file(1, hour)),
                 (b"grown".to_vec(), file(1, hour)),

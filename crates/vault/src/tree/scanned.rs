@@ -46,13 +46,13 @@ pub(crate) enum CleanCheck {
 
 /// The work tree now, against a base.
 #[derive(Debug, Clone)]
-pub(crate) struct Taken {
+pub(crate) struct Scanned {
     /// Everything.
     pub manifest: Arc<Manifest>,
     /// What differs from the base.
     pub changes: Changes,
     /// Folders that were passed over.
-    pub passed_over: Vec<Vec<u8>>,
+    pub skipped: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub unreadable: Vec<Vec<u8>>,
     /// What the user should hear.

@@ -10,7 +10,7 @@ use crate::git::object_id::ObjectId;
 use crate::repo::control::Control;
 use crate::stat::Stat;
 use crate::tree::manifest::{Content, Found, Kind};
-use crate::tree::scanned::{Clean, CleanCheck, FirstIndex, Taken};
+use crate::tree::scanned::{Clean, CleanCheck, FirstIndex, Scanned};
 
 /// Files of every sort, of which git was told when they were an hour old.
 fn settled() -> Yard {
@@ -23,7 +23,7 @@ fn settled() -> Yard {
     yard
 }
 
-fn take(checkpoints: &Checkpoints) -> Taken {
+fn take(checkpoints: &Checkpoints) -> Scanned {
     let repository = &checkpoints.repo.places.repository;
     let vault = &checkpoints.repo.places.vault;
     vault.ensure_store(repository.format).unwrap();
@@ -37,7 +37,7 @@ fn take(checkpoints: &Checkpoints) -> Taken {
     let nothing = Arc::default();
     checkpoints
         .tree
-        .take(&checkpoints.repo, &nothing, &known, &index)
+        .scan_against(&checkpoints.repo, &nothing, &known, &index)
         .unwrap()
 }
 

@@ -289,7 +289,7 @@ fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
 #[test]
 fn a_file_edited_right_after_the_scan_is_not_older_than_the_index() {
     let (_yard, checkpoints, _) = saved("true", "echo y > other");
-    let scanned = checkpoints.loaded.as_ref().unwrap().manifest.taken_ns;
+    let scanned = checkpoints.loaded.as_ref().unwrap().manifest.scanned_ns;
     let index = fs::metadata(checkpoints.repo.places.repository.index()).unwrap();
     let written = index
         .modified()
@@ -366,7 +366,7 @@ fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
     let nothing = Arc::default();
     let taken = checkpoints
         .tree
-        .take(&checkpoints.repo, &nothing, &known, &index)
+        .scan_against(&checkpoints.repo, &nothing, &known, &index)
         .unwrap();
     let content = |path: &str| taken.manifest.entries[path.as_bytes()].content.clone();
     assert!(matches!(content("a.txt"), Content::Raw(_)));

@@ -14,11 +14,11 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     yard.write("a.txt", "spoilt\n");
     let reason = Some("it failed".to_owned());
     checkpoints.park_and_restore(setback(&first, reason.clone()));
-    checkpoints.somebody_is_here();
+    checkpoints.invalidate_scan();
     let nothing = checkpoints.take_in_meanwhile().unwrap();
     assert_eq!(nothing, Meanwhile::default());
 
-    checkpoints.somebody_is_here();
+    checkpoints.invalidate_scan();
     yard.write("a.txt", "the user's\n");
     yard.write("staged.txt", "only staged\n");
     yard.git("add staged.txt");

@@ -17,7 +17,7 @@ const LANES: [Lane; 3] = [Lane::Ignored, Lane::Committed, Lane::Kept];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     /// When the walk began.
-    pub taken_ns: i64,
+    pub scanned_ns: i64,
     /// New or changed entries.
     pub upserts: Vec<(Vec<u8>, Entry)>,
     /// Paths that are gone.
@@ -27,7 +27,7 @@ pub struct Difference {
 impl Difference {
     /// Applies this difference.
     pub fn apply(self, manifest: &mut Manifest) {
-        manifest.taken_ns = self.taken_ns;
+        manifest.scanned_ns = self.scanned_ns;
         for path in self.removals {
             manifest.entries.remove(&path);
         }
@@ -41,7 +41,7 @@ impl Difference {
             return None;
         }
         let mut input = Reader(body.strip_prefix(MAGIC)?);
-        let taken_ns = input.signed()?;
+        let scanned_ns = input.signed()?;
         let mut upserts = Vec::new();
         for _ in 0..input.unsigned()? {
             upserts.push((input.bytes()?.to_vec(), input.entry()?));
@@ -51,7 +51,7 @@ impl Difference {
             removals.push(input.bytes()?.to_vec());
         }
         Some(Self {
-            taken_ns,
+            scanned_ns,
             upserts,
             removals,
         })
@@ -62,7 +62,7 @@ impl Difference {
 pub(crate) fn encode(base: &Manifest, target: &Manifest) -> Vec<u8> {
     let mut out = Writer::default();
     out.0.extend_from_slice(MAGIC);
-    out.signed(target.taken_ns);
+    out.signed(target.scanned_ns);
     let count_at = out.0.len();
     out.unsigned(0);
     let mut count: u64 = 0;
@@ -225,8 +225,8 @@ mod tests {
 
     fn manifest() -> impl Strategy<Value = Manifest> {
         let entries = proptest::collection::btree_map(any::<Vec<u8>>(), entry(), 0..12);
-        (any::<i64>(), entries).prop_map(|(taken_ns, entries)| Manifest {
-            taken_ns,
+        (any::<i64>(), entries).prop_map(|(scanned_ns, entries)| Manifest {
+            scanned_ns,
             entries: entries.into_iter().collect(),
         })
     }

@@ -35,7 +35,7 @@ fn manifest(found: &[Found]) -> Manifest {
         lane: Lane::Committed,
     };
     Manifest {
-        taken_ns: i64::MAX,
+        scanned_ns: i64::MAX,
         entries: found
             .iter()
             .map(|found| (found.path.clone(), entry(found)))
