@@ -60,7 +60,6 @@ pub struct FileDiff {
     pub path: String,
     /// Its path before, where it is another.
     pub old_path: Option<String>,
-    /// What happened to it.
     pub status: FileStatus,
     /// How many lines came.
     pub added: usize,
@@ -75,12 +74,10 @@ pub struct FileDiff {
 /// What happened to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileStatus {
-    /// It is new.
     Added,
     /// Its content or mode is another.
     #[default]
     Modified,
-    /// It is gone.
     Deleted,
     /// It is somewhere else.
     Renamed,
@@ -105,7 +102,6 @@ impl FileStatus {
 /// One line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What sort of line.
     pub kind: LineKind,
     /// The line without its sign and its end.
     pub text: String,
@@ -116,7 +112,6 @@ pub struct DiffLine {
 pub enum LineKind {
     /// Where the next lines stand: `@@ -1,2 +1,3 @@`.
     Hunk,
-    /// A line that stays.
     Context,
     /// A line that came.
     Added,

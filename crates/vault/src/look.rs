@@ -25,9 +25,7 @@ pub struct Look {
     pub kept: Option<String>,
     /// How many attempts are parked.
     pub parked: usize,
-    /// All runs.
     pub runs: Vec<PastRun>,
-    /// Whether the journal can be read.
     pub journal: JournalHealth,
 }
 

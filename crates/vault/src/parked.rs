@@ -19,11 +19,8 @@ use ralph_base::ids::{AttemptId, RunId};
 /// One parked attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkedAttempt {
-    /// The run.
     pub run: RunId,
-    /// The attempt.
     pub attempt: AttemptId,
-    /// When it was parked.
     pub at: jiff::Timestamp,
     /// What is known of it.
     pub note: ParkedNote,
@@ -33,9 +30,7 @@ pub struct ParkedAttempt {
 /// What a parked attempt had changed against the checkpoint it began at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParkedChanges {
-    /// New paths.
     pub created: Vec<String>,
-    /// Changed paths.
     pub modified: Vec<String>,
     /// Paths that were gone.
     pub removed: Vec<String>,

@@ -28,7 +28,7 @@ use crate::stat::now_ns;
 use crate::tree::guard::Limits;
 use crate::tree::manifest::Manifest;
 use crate::tree::scanned::{Known, Scanned, any_below, below, under_any};
-use crate::tree::walk::{Ground, Walk, stat_path, walk};
+use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
 use ralph_base::files::shortened;
 
 /// No call takes a longer path.
@@ -205,7 +205,7 @@ fn walk_folders(
     enter: &(dyn Fn(&[u8], &Path) -> bool + Sync),
 ) -> Result<Walk> {
     let top = &repo.places.repository.work_tree;
-    let ground = Ground {
+    let root = WalkRoot {
         folder: top,
         name: b"",
         base,
@@ -213,7 +213,7 @@ fn walk_folders(
     };
     let mut whole = Walk::default();
     for start in starts {
-        whole.extend(walk(ground, start)?);
+        whole.extend(walk(root, start)?);
         if !start.is_empty() {
             base.suspect(start, stat_path(top, start)?, &mut whole.suspects);
         }

@@ -8,15 +8,11 @@ use std::path::Path;
 /// The fields of a path that change when it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// Permission bits.
+    /// Permission bits only.
     pub mode: u32,
-    /// Length in bytes.
     pub size: u64,
-    /// Modification time.
     pub modified_ns: i64,
-    /// Status change time.
     pub changed_ns: i64,
-    /// Inode number.
     pub inode: u64,
 }
 

@@ -35,10 +35,7 @@ pub(crate) use meta::Meta;
 pub enum VaultError {
     /// Another run has it.
     #[error("another ralphtool works in this tree: {owner}")]
-    Locked {
-        /// Who.
-        owner: String,
-    },
+    Locked { owner: String },
     /// Another run has the repository, in another of its work trees.
     #[error(
         "another ralphtool works on this repository, in `{}`: {}",
@@ -54,7 +51,6 @@ pub enum VaultError {
         work_tree.display()
     )]
     OtherRepository {
-        /// Where.
         work_tree: PathBuf,
         /// The vault that holds the run.
         vault: PathBuf,
@@ -183,7 +179,6 @@ impl Vault {
         self.lock.clone()
     }
 
-    /// The vault itself.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -36,7 +36,6 @@ pub(crate) struct Folders<'a> {
     pub(super) snapshots: Option<BTreeSet<String>>,
     /// Trash that stays.
     pub(super) trash: Vec<PathBuf>,
-    /// Runs that stay.
     pub(super) runs: BTreeSet<RunId>,
     /// What is older belongs to no run that stays; none where times cannot be relied on.
     cut: Option<Timestamp>,

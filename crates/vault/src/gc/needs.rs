@@ -20,7 +20,6 @@ const LARGEST_NOTE: u64 = 1024 * 1024;
 /// What is needed.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
-    /// Plain copies.
     pub(super) copies: HashSet<ObjectId>,
     /// Contents of files in the store, which lead nowhere further.
     pub(super) blobs: HashSet<ObjectId>,

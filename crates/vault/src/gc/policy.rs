@@ -25,9 +25,7 @@ pub enum Standing {
 /// A run, as the journal tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastRun {
-    /// Its id.
     pub run: RunId,
-    /// Its change.
     pub change: String,
     /// When its first step was written.
     pub began: Timestamp,
@@ -35,7 +33,6 @@ pub struct PastRun {
     pub ended: Timestamp,
     /// Attempts that were started.
     pub attempts: usize,
-    /// Where it stands.
     pub standing: Standing,
 }
 
@@ -65,7 +62,6 @@ pub fn is_older(at: Timestamp, older_than: Duration, now: Timestamp) -> bool {
 /// How many, and how large together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// How many.
     pub count: usize,
     /// Bytes on disk.
     pub bytes: u64,
@@ -82,15 +78,10 @@ impl Tally {
 /// A run that goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunRow {
-    /// Its id.
     pub run: RunId,
-    /// Its change.
     pub change: String,
-    /// When it ended.
     pub ended: Timestamp,
-    /// Attempts it made.
     pub attempts: usize,
-    /// Its snapshots.
     pub snapshots: Tally,
     /// Folders of what its restores took out of the tree.
     pub trash: Tally,
@@ -138,9 +129,7 @@ pub enum VaultKind {
 pub enum Fate {
     /// It goes, all but the notes in it.
     Goes,
-    /// It stays.
     Stays {
-        /// Why.
         reason: String,
     },
 }
@@ -148,17 +137,14 @@ pub enum Fate {
 /// Another vault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VaultRow {
-    /// Its folder.
     pub folder: String,
     /// The work tree it was made for, where that is known.
     pub work_tree: Option<String>,
-    /// Whose it is.
     pub kind: VaultKind,
     /// When it was last used.
     pub used: Option<Timestamp>,
     /// Bytes on disk.
     pub bytes: u64,
-    /// What happens to it.
     #[serde(flatten)]
     pub fate: Fate,
 }
@@ -174,10 +160,7 @@ pub enum StoreRow {
         gone: Tally,
     },
     /// What is needed could not be found out; all objects stay.
-    LeftAlone {
-        /// Why.
-        reason: String,
-    },
+    LeftAlone { reason: String },
 }
 
 impl StoreRow {
@@ -192,25 +175,19 @@ impl StoreRow {
 /// What a housekeeping removes, or has removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Housekeeping {
-    /// The vault's folder.
     pub vault: String,
-    /// Whether it was done.
     pub done: bool,
-    /// Runs that stay.
     pub kept_runs: usize,
     /// Bytes of the vault before; what it shares with the repository is not counted.
     pub bytes_before: u64,
     /// Bytes of the vault after; an estimate until it was done.
     pub bytes_after: u64,
-    /// Runs that go.
     pub runs: Vec<RunRow>,
     /// Snapshots, trash and logs that belong to no run.
     pub orphans: Tally,
     /// Copies of files that no snapshot needs.
     pub copies: Tally,
-    /// Objects of the store.
     pub store: StoreRow,
-    /// Other vaults.
     pub vaults: Vec<VaultRow>,
     /// What the user should know.
     pub notes: Vec<String>,

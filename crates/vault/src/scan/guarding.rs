@@ -121,12 +121,11 @@ impl Tree {
             }) else {
                 continue;
             };
-            let why = if looks_like_secret(path) {
-                "looks like a secret".to_owned()
-            } else if self.limits.largest_file.is_exceeded_by(entry.stat.size) {
-                format!("{}, more than `largest_file`", rounded(entry.stat.size))
-            } else {
-                format!("{}, mostly holes", rounded(entry.stat.size))
+            let size = entry.stat.size;
+            let why = match guard(path, size, self.limits.largest_file) {
+                Some(Guard::Secret) => "looks like a secret".to_owned(),
+                Some(Guard::Large) => format!("{}, more than `largest_file`", rounded(size)),
+                None => format!("{}, mostly holes", rounded(size)),
             };
             named.push(format!("`{}` ({why})", show(path)));
         }

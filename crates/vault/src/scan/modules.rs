@@ -12,7 +12,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Scanned, below};
-use crate::tree::walk::{Ground, Walk, stat_path, walk};
+use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
 use ralph_base::files::Tried;
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
@@ -43,13 +43,13 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         // A submodule may be called `objects`; only beside a HEAD it is what we mean.
         !(is_data && on_disk.with_file_name("HEAD").exists())
     };
-    let ground = Ground {
+    let root = WalkRoot {
         folder: &places.full(PREFIX),
         name: PREFIX,
         base,
         enter: &enter,
     };
-    let mut whole = walk(ground, PREFIX)?;
+    let mut whole = walk(root, PREFIX)?;
     let top = stat_path(&places.repository.git_dir, b"modules")?.map(|found| Found {
         path: PREFIX.to_vec(),
         ..found

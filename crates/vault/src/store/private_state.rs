@@ -24,9 +24,7 @@ pub enum StateDirectoryError {
         folder.display()
     )]
     Foreign {
-        /// Which.
         folder: PathBuf,
-        /// Whose it is.
         owner: u32,
         /// Who runs ralphtool.
         own: u32,
@@ -36,12 +34,7 @@ pub enum StateDirectoryError {
         "other users may write to `{}` (mode {mode:03o}) and could replace your private files",
         folder.display()
     )]
-    Open {
-        /// Which.
-        folder: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Open { folder: PathBuf, mode: u32 },
 }
 
 impl StateDirectoryError {

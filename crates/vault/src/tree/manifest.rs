@@ -98,7 +98,6 @@ impl Entry {
 pub struct Manifest {
     /// When the walk began.
     pub scanned_ns: i64,
-    /// All paths.
     pub entries: Entries,
 }
 
@@ -120,16 +119,13 @@ pub struct Suspects {
 /// What really changed between two manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// New paths.
     pub created: Vec<Vec<u8>>,
     /// Paths with other bytes, kind or mode.
     pub modified: Vec<Vec<u8>>,
-    /// Paths that are gone.
     pub removed: Vec<Vec<u8>>,
 }
 
 impl Changes {
-    /// How many paths changed.
     pub(crate) fn count(&self) -> usize {
         self.created.len() + self.modified.len() + self.removed.len()
     }
@@ -218,7 +214,6 @@ pub(crate) type Wanted = (Vec<u8>, Entry);
 pub struct Found {
     /// Path relative to the top, as bytes.
     pub path: Vec<u8>,
-    /// What it is.
     pub kind: Kind,
     /// Fields that change when the content does.
     pub stat: Stat,

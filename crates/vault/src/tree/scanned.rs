@@ -12,7 +12,6 @@ use crate::tree::walk::Walk;
 /// A tracked file whose bytes may be those of its object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clean {
-    /// The object.
     pub id: ObjectId,
     /// What the index says of the file, where the two were not compared.
     pub staged: Option<Staged>,
@@ -47,7 +46,6 @@ pub(crate) enum CleanCheck {
 /// The work tree now, against a base.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanned {
-    /// Everything.
     pub manifest: Arc<Manifest>,
     /// What differs from the base.
     pub changes: Changes,

@@ -71,7 +71,7 @@ impl Walk {
 
 /// What is walked, and against what.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct WalkRoot<'a> {
     /// The folder on disk.
     pub folder: &'a Path,
     /// What the manifest calls it. Empty for the top of the tree, whose own `.git` is passed over.
@@ -82,7 +82,7 @@ pub(crate) struct Ground<'a> {
     pub enter: &'a (dyn Fn(&[u8], &Path) -> bool + Sync),
 }
 
-impl Ground<'_> {
+impl WalkRoot<'_> {
     /// A path of the manifest as it is called below the folder on disk.
     fn below<'p>(&self, path: &'p [u8]) -> &'p [u8] {
         let rest = path.strip_prefix(self.name).unwrap_or(path);
@@ -94,21 +94,21 @@ impl Ground<'_> {
     }
 }
 
-/// Walks everything below a folder of the ground, with several threads where there is much of it.
-pub(crate) fn walk(ground: Ground, start: &[u8]) -> Result<Walk, FileError> {
+/// Walks everything below a folder of the root, with several threads where there is much of it.
+pub(crate) fn walk(root: WalkRoot, start: &[u8]) -> Result<Walk, FileError> {
     let queue = Queue::default();
-    let mut worker = Worker::open(ground, &queue)?;
+    let mut worker = Worker::open(root, &queue)?;
     let mut whole = worker.begin(start)?;
     let threads = processors();
     if queue.has_work() {
         let parts = std::thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads.min(MOST_THREADS))
-                .map(|_| scope.spawn(|| Worker::open(ground, &queue)?.help()))
+                .map(|_| scope.spawn(|| Worker::open(root, &queue)?.help()))
                 .collect();
             let mut parts = vec![worker.help()];
             for helper in helpers {
                 let died = || io::Error::other("a thread of the walk died");
-                let died = |_| Err(FileError::new("list", ground.folder, died()));
+                let died = |_| Err(FileError::new("list", root.folder, died()));
                 parts.push(helper.join().unwrap_or_else(died));
             }
             parts

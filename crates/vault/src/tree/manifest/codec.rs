@@ -20,7 +20,6 @@ pub struct Difference {
     pub scanned_ns: i64,
     /// New or changed entries.
     pub upserts: Vec<(Vec<u8>, Entry)>,
-    /// Paths that are gone.
     pub removals: Vec<Vec<u8>>,
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pretty_assertions::assert_eq;
 
-use super::{Ground, Walk, walk};
+use super::{Walk, WalkRoot, walk};
 use crate::tree::manifest::{Content, Entry, Found, Lane, Manifest};
 
 fn walk_all(top: &Path, base: &Manifest) -> Walk {
@@ -18,13 +18,13 @@ fn walk_entering(
     base: &Manifest,
     enter: &(dyn Fn(&[u8], &Path) -> bool + Sync),
 ) -> Walk {
-    let ground = Ground {
+    let root = WalkRoot {
         folder: top,
         name: b"",
         base,
         enter,
     };
-    walk(ground, b"").unwrap()
+    walk(root, b"").unwrap()
 }
 
 fn manifest(found: &[Found]) -> Manifest {

@@ -8,7 +8,7 @@ use rustix::fs::OFlags;
 
 use super::listing::{Buffer, Decision, Item, Listing, Opened, open};
 use super::queue::Queue;
-use super::{Ground, Walk};
+use super::{Walk, WalkRoot};
 use crate::tree::manifest::Kind;
 use crate::tree::manifest::cursor::Cursor;
 use ralph_base::files::FileError;
@@ -21,7 +21,7 @@ const MOST_OPEN: usize = 32;
 
 /// One thread of a walk.
 pub(super) struct Worker<'a> {
-    ground: Ground<'a>,
+    root: WalkRoot<'a>,
     queue: &'a Queue,
     top: Opened,
     buffer: Buffer,
@@ -33,11 +33,11 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// Opens the top.
-    pub(super) fn open(ground: Ground<'a>, queue: &'a Queue) -> Result<Self, FileError> {
+    pub(super) fn open(root: WalkRoot<'a>, queue: &'a Queue) -> Result<Self, FileError> {
         Ok(Self {
-            ground,
+            root,
             queue,
-            top: open_top(&ground)?,
+            top: open_top(&root)?,
             buffer: Buffer::default(),
             part: Walk::default(),
             seen: 0,
@@ -68,7 +68,7 @@ impl<'a> Worker<'a> {
     /// Walks a folder.
     fn walk(&mut self, folder: &[u8]) -> Result<(), FileError> {
         let mut suspects = std::mem::take(&mut self.part.suspects);
-        let base = self.ground.base;
+        let base = self.root.base;
         let mut cursor = Cursor::below(base, folder, &mut suspects);
         let mut path = folder.to_vec();
         let mut open_folders: Vec<(usize, Listing)> = Vec::new();
@@ -142,7 +142,7 @@ impl<'a> Worker<'a> {
     }
 
     fn read(&mut self, path: &[u8], folder: OwnedFd) -> Result<Option<Listing>, FileError> {
-        let (ground, part, seen) = (self.ground, &mut self.part, &mut self.seen);
+        let (root, part, seen) = (self.root, &mut self.part, &mut self.seen);
         let decide = |name: &[u8], kind: Kind| {
             *seen += 1;
             if name == b".git" {
@@ -158,7 +158,7 @@ impl<'a> Worker<'a> {
                 [] => name.to_vec(),
                 _ => [path, b"/", name].concat(),
             };
-            if (ground.enter)(&inside, &ground.full(&inside)) {
+            if (root.enter)(&inside, &root.full(&inside)) {
                 return Decision::Enter;
             }
             part.skipped.push(inside);
@@ -169,7 +169,7 @@ impl<'a> Worker<'a> {
 
     /// Opens a folder by its path, one name after the other: none of them may be a link.
     fn open_from_top(&self, path: &[u8]) -> Result<Opened, FileError> {
-        let names = self.ground.below(path).split(|byte| *byte == b'/');
+        let names = self.root.below(path).split(|byte| *byte == b'/');
         let top = match &self.top {
             Opened::Open(top) => top,
             Opened::Gone => return Ok(Opened::Gone),
@@ -188,15 +188,15 @@ impl<'a> Worker<'a> {
     }
 
     fn failed(&self, path: &[u8], error: io::Error) -> FileError {
-        FileError::new("list", &self.ground.full(path), error)
+        FileError::new("list", &self.root.full(path), error)
     }
 }
 
 /// Opens the folder that is walked; that of the whole tree must be there.
-fn open_top(ground: &Ground) -> Result<Opened, FileError> {
-    let failed = |error| FileError::new("list", ground.folder, error);
-    match open(rustix::fs::CWD, ground.folder, OFlags::empty()).map_err(failed)? {
-        Opened::Gone if ground.name.is_empty() => Err(failed(io::ErrorKind::NotFound.into())),
+fn open_top(root: &WalkRoot) -> Result<Opened, FileError> {
+    let failed = |error| FileError::new("list", root.folder, error);
+    match open(rustix::fs::CWD, root.folder, OFlags::empty()).map_err(failed)? {
+        Opened::Gone if root.name.is_empty() => Err(failed(io::ErrorKind::NotFound.into())),
         opened => Ok(opened),
     }
 }
