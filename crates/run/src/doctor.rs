@@ -21,7 +21,7 @@ use crate::failure::chain;
 use ralph_plan::source::Surroundings;
 use ralph_vault::CheckpointError;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::store::{StateDirectoryError, Vault};
+use ralph_vault::store::{StateDirectoryError, VaultFolder};
 
 /// How long a git command may take during a check.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -132,7 +132,7 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
     let (configured, settings) = settings::check(scope, root);
     if let (Some(repository), Ok(state)) = (&found, &scope.state) {
         let place = Place {
-            vault: Vault::folder_for(state, repository),
+            vault: VaultFolder::folder_for(state, repository),
             repository,
             state,
         };

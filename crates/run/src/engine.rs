@@ -44,9 +44,9 @@ use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
 use ralph_process::Supervisors;
+use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::session::Checkpoints;
 use ralph_vault::{CheckpointError, FinishReport};
 use vault_state::VaultState;
 
@@ -59,7 +59,7 @@ use step::StepError;
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
-pub(crate) const MENDING_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+pub(crate) const REPAIR_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
@@ -416,6 +416,6 @@ async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<
 }
 
 /// Where the logs of a run's gates are kept.
-fn gate_logs(vault: &Checkpoints, run: &RunId) -> PathBuf {
+fn gate_logs(vault: &Vault, run: &RunId) -> PathBuf {
     vault.run_folder(run).join("gates")
 }

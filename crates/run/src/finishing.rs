@@ -9,13 +9,13 @@ use crate::engine::attempts::find;
 use crate::engine::gaps::append;
 use crate::engine::refusal::refusal;
 use crate::engine::repair::{RepairFor, repair};
-use crate::engine::{MENDING_TIMEOUT, outside};
+use crate::engine::{REPAIR_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
 use crate::records::event::{Event, FinishChoice, Finished};
 use ralph_base::ids::{RunId, StoryId};
+use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
-use ralph_vault::session::Checkpoints;
 use ralph_vault::{
     self as vault, AfterRecovery, CheckpointError, FinishReport, OpenRun, Outline, PreparedFinish,
     PreparedMove, PreparedUndo, Settled, Undone,
@@ -188,7 +188,7 @@ pub struct Session {
 impl Session {
     /// Opens the checkpoints and recovers what an interrupted run left.
     pub async fn open(directory: &Path, state: &Path, opening: Opening) -> Result<Self, Failure> {
-        let opened = vault::Session::open(directory, state, MENDING_TIMEOUT);
+        let opened = vault::Session::open(directory, state, REPAIR_TIMEOUT);
         let opened = opened.map_err(|error| refusal(&error))?;
         let (vault, events) = if opening.dry_run {
             let settled = opened.if_settled().ok_or_else(unrecovered)?;
@@ -215,7 +215,7 @@ impl Session {
         })
     }
 
-    fn checkpoints(&self) -> &Checkpoints {
+    fn checkpoints(&self) -> &Vault {
         self.vault.vault()
     }
 

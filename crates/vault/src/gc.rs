@@ -31,7 +31,7 @@ use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
 use crate::journal::steps::{Journal, Line};
 use crate::repo::objects::ObjectLinks;
-use crate::session::{Checkpoints, barriers};
+use crate::vault::{Vault, barriers};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::sync_file_system;
 use ralph_base::ids::RunId;
@@ -59,7 +59,7 @@ pub enum Stage {
 /// Before anything is removed, nothing names it any more.
 pub const STAGES: [Stage; 4] = [Stage::Journal, Stage::Refs, Stage::Packs, Stage::Files];
 
-impl Checkpoints {
+impl Vault {
     /// The runs of this work tree, in the order they began.
     pub fn past_runs(&self) -> Result<Vec<PastRun>> {
         Ok(runs::of_journal(&self.journal_lines()?, &self.log.state))

@@ -20,10 +20,11 @@
 //! | [`error`] | why a step failed, and notices for the user |
 //! | `repo` | the git directory: refs, HEAD, index, objects, stash, configuration, hooks |
 //! | `scan` | one scan of the work tree: what changed, and copies of it in the vault |
-//! | [`session`] | the checkpoints of one work tree, locked for one process |
+//! | [`vault`] | the vault of one work tree, locked for one process |
 //! | `repair` | a git directory that an attempt or a crash damaged |
 //! | `operations` | begin, save, park, restore, finish, rewind, undo: one file each |
-//! | `recovery` | opening a session; what an interrupted run left is undone or completed |
+//! | `recovery` | opening a vault; what an interrupted run left is undone or completed |
+//! | [`session`] | the states of a vault as types: the API |
 //! | [`gc`], [`diff`], [`mod@look`], [`other_vaults`] | housekeeping, diffs, and views from outside, without the lock |
 
 pub mod diff;
@@ -43,9 +44,9 @@ pub mod repo;
 pub mod scan;
 pub mod session;
 pub(crate) mod stat;
-pub(crate) mod states;
 pub mod store;
 pub mod tree;
+pub mod vault;
 
 pub use diff::shown::Diffs;
 pub use error::CheckpointError;
@@ -60,10 +61,10 @@ pub use operations::park::Setback;
 pub use operations::preflight::{branch_obstacles, obstacles, passing_obstacles};
 pub use operations::undo::{PreparedUndo, Undone};
 pub use parked::{ParkedAttempt, Shelf};
-pub use recovery::vanished::{told_damaged, unfinished_at};
+pub use recovery::vanished::{describe_damage, unfinished_at};
 pub use scan::changed::Changed;
-pub use session::{AfterRecovery, Recovery};
-pub use states::{
+pub use session::{
     AtCheckpoint, Attempt, Failed, FinishFailed, GateOnCheckpoint, Opened, Parked, Reopening,
     Session, Settled, StepResult,
 };
+pub use vault::{AfterRecovery, Recovery, Vault};

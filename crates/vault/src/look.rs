@@ -12,7 +12,7 @@ use crate::gc::policy::{PastRun, Tally};
 use crate::git::repository::Repository;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps::{self, JournalHealth};
-use crate::store::{Vault, VaultError, where_now};
+use crate::store::{VaultError, VaultFolder, where_now};
 
 /// What a vault says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn look(vault: &Path) -> Result<Look> {
 
 /// Snapshots, trash and logs that belong to no run.
 pub fn strays(folder: &Path) -> Result<Tally> {
-    let vault = Vault::unlocked(folder);
+    let vault = VaultFolder::unlocked(folder);
     let lines = steps::read(&vault.journal())?;
     let runs = runs::of_journal(&lines, &RunState::from_journal(&lines));
     Ok(Folders::find(&vault, &runs, &lines, &BTreeSet::new())?.orphans)
@@ -78,7 +78,7 @@ fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
 
 /// The run that can be resumed, looked up as [`peek`] does: the open one, else the kept one.
 pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let folder = Vault::folder_for(state_directory, repository);
+    let folder = VaultFolder::folder_for(state_directory, repository);
     let state = RunState::from_journal(&steps::read(&folder.join("journal"))?);
     let last = state.open_run().or_else(|| state.kept().map(Current::seen));
     Ok(last.map(|run| OpenRun {
@@ -89,7 +89,7 @@ pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Opti
 
 /// The open run of a work tree, looked up without the lock and without touching anything.
 pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
-    let folder = Vault::folder_for(state_directory, repository);
+    let folder = VaultFolder::folder_for(state_directory, repository);
     Ok(look(&folder)?.open)
 }
 

@@ -12,7 +12,7 @@ use crate::gc::folders::{listing, name};
 use crate::gc::policy::{Fate, Standing, VaultKind, VaultRow, is_older};
 use crate::journal::steps::JournalHealth;
 use crate::look::{Look, look};
-use crate::store::{Meta, SET_ASIDE, Vault, VaultError, holder, is_set_aside};
+use crate::store::{Meta, SET_ASIDE, VaultError, VaultFolder, holder, is_set_aside};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::absent;
 use ralph_base::shell::quoted;
@@ -109,7 +109,7 @@ pub fn others(
 
 /// Removes a vault except for the notes in it; one that is in use stays.
 pub fn remove(folder: &Path) -> Result<(), CheckpointError> {
-    let locked = Vault::open(folder)?;
+    let locked = VaultFolder::open(folder)?;
     // Without its journal it is as good as new, should its work tree come back meanwhile.
     remove_tree(&locked.journal())?;
     let has_notes = has_entries(&folder.join("learnings"));

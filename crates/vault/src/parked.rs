@@ -10,10 +10,10 @@ use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
 use crate::operations::moving::{PreparedMove, over};
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Checkpoints;
-use crate::store::Vault;
+use crate::store::VaultFolder;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::tree::scanned::under_any;
+use crate::vault::Vault;
 use ralph_base::ids::{AttemptId, RunId};
 
 /// One parked attempt.
@@ -42,14 +42,14 @@ pub struct ParkedChanges {
 /// nothing is written.
 #[derive(Debug)]
 pub struct Shelf {
-    vault: Vault,
+    vault: VaultFolder,
     lines: Vec<Line>,
 }
 
 impl Shelf {
     /// Looks into the vault of a work tree.
     pub fn open(state_directory: &Path, repository: &Repository) -> Result<Self> {
-        let vault = Vault::unlocked(&Vault::folder_for(state_directory, repository));
+        let vault = VaultFolder::unlocked(&VaultFolder::folder_for(state_directory, repository));
         // What stood here before is another repository's.
         let lines = if vault.belongs_to(repository)? {
             steps::read(&vault.journal())?
@@ -136,7 +136,7 @@ pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
     parked.collect()
 }
 
-impl Checkpoints {
+impl Vault {
     /// All parked attempts, oldest first.
     pub fn parked_attempts(&self) -> Result<Vec<ParkedAttempt>> {
         Ok(parked_attempts(&self.repo.journal_lines()?))
@@ -201,7 +201,7 @@ impl Checkpoints {
 }
 
 /// The tree an attempt began with, and the one it left.
-fn read_pair(vault: &Vault, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
+fn read_pair(vault: &VaultFolder, id: &str) -> Result<(Arc<Manifest>, Snapshot)> {
     let attempt = Snapshot::read(vault, id)?;
     let base = match Snapshot::parent_of(vault, id)? {
         Some(parent) => Snapshot::read(vault, &parent)?.manifest,

@@ -38,14 +38,14 @@ use crate::git::process::Git;
 use crate::git::refs::RefFiles;
 use crate::git::repository::Repository;
 use crate::repo::objects::{ModuleLinks, ObjectListings};
-use crate::store::Vault;
+use crate::store::VaultFolder;
 use ralph_base::ids::RunId;
 
 /// Where everything is.
 #[derive(Debug)]
 pub(crate) struct Places {
     pub(crate) repository: Repository,
-    pub(crate) vault: Vault,
+    pub(crate) vault: VaultFolder,
 }
 
 /// The user's repository, its work tree, and the vault's store, as git sees them.

@@ -1,358 +1,527 @@
-//! The checkpoints of one work tree, locked for one process: its parts, and what the journal says of
-//! its run.
+//! The states of a vault. Each is a type, and a step is a method of the state it starts from: a save,
+//! park, restore or finish in the wrong order does not compile.
+//!
+//! | state | what holds | steps |
+//! | --- | --- | --- |
+//! | [`Opened`] | locked; an interrupted step may have left anything | `recover` |
+//! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `carry_out`, `undo` |
+//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's or a gate's | `start_attempt`, `start_gate`, `start_reopening`, `leave`, `finish` |
+//! | [`Attempt`] | an agent may have changed anything; a recovery parks and undoes it | `save`, `park` |
+//! | [`Parked`] | the attempt is in the vault; the tree is that of the attempt, or partly restored | `restore` |
+//! | [`GateOnCheckpoint`] | a gate may have changed anything; a recovery undoes that | `restore` |
+//! | [`Reopening`] | the boxes of a story are being opened; a recovery undoes that | `save` |
+//!
+//! A step that fails comes back as [`Failed`], with the error and the vault: in the state the step
+//! started from, or as [`Opened`] where a finish, rewind or undo may be half done. How far a step got
+//! is in the journal. After a failure the caller reports it and leaves; the next start recovers.
+//!
+//! ```no_run
+//! use ralph_vault::{AfterRecovery, BeginRequest, Failed, Opened, Session, Setback, StoryNote};
+//! # use ralph_base::ids::{AttemptId, RunId};
+//! # fn agent() -> Result<StoryNote, Setback> { unimplemented!() }
+//! # fn example(directory: &std::path::Path, state: &std::path::Path, run: &RunId, id: &AttemptId)
+//! #     -> Result<(), Box<dyn std::error::Error>> {
+//! let timeout = std::time::Duration::from_secs(30);
+//! let opened = Session::<Opened>::open(directory, state, timeout)?;
+//! let (settled, _recovery) = opened.recover(AfterRecovery::Continue).map_err(Failed::into_error)?;
+//! let request = BeginRequest { run, change: "greeting", plan: None, plan_folder: None };
+//! let (at_checkpoint, _begun) = settled.begin(request).map_err(Failed::into_error)?;
+//! let attempt = at_checkpoint.start_attempt(id).map_err(Failed::into_error)?;
+//! let (at_checkpoint, _notices) = match agent() {
+//!     Ok(story) => {
+//!         let (session, report) = attempt.save(&story).map_err(Failed::into_error)?;
+//!         (session, report.notices)
+//!     }
+//!     Err(setback) => {
+//!         let (parked, _report) = attempt.park(setback).map_err(Failed::into_error)?;
+//!         parked.restore().map_err(Failed::into_error)?
+//!     }
+//! };
+//! let _settled = at_checkpoint.leave().map_err(Failed::into_error)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing is restored that was not parked:
+//!
+//! ```compile_fail,E0599
+//! # use ralph_vault::{Attempt, Session};
+//! fn undo(attempt: Session<Attempt>) {
+//!     attempt.restore();
+//! }
+//! ```
+//!
+//! and an attempt is saved once:
+//!
+//! ```compile_fail,E0382
+//! # use ralph_vault::{Attempt, Session, StoryNote};
+//! fn save_twice(attempt: Session<Attempt>, story: &StoryNote) {
+//!     let _ = attempt.save(story);
+//!     let _ = attempt.save(story);
+//! }
+//! ```
 
-#[cfg(test)]
-mod tests;
-
-use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
-use crate::git::process::Git;
-use crate::git::refs::RefFiles;
-use crate::git::repository::{Refs, Repository};
-use crate::journal::Log;
-use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
-use crate::journal::steps::{Journal, Line, Step};
-use crate::repo::snapshot::Snapshot;
-use crate::repo::{Places, Repo};
-use crate::scan::Tree;
-use crate::store::repository_lock::RepositoryLock;
-use crate::store::{Vault, VaultError, VaultLock};
+use crate::journal::reopening;
+use crate::journal::steps::StoryNote;
+use crate::operations::begin::{BeginRequest, Begun};
+use crate::operations::finish::{FinishReport, PreparedFinish};
+use crate::operations::gate_changes::TreeBeforeGates;
+use crate::operations::meanwhile::Meanwhile;
+use crate::operations::moving::PreparedMove;
+use crate::operations::park::{ParkReport, ParkedTree, Setback};
+use crate::operations::parked_diff::StartedDiff;
+use crate::operations::rewind::PreparedRewind;
+use crate::operations::save::SaveReport;
+use crate::operations::undo::PreparedUndo;
+use crate::outcome::FinishChoice;
+use crate::parked::ParkedAttempt;
+use crate::scan::changed::Changed;
 use crate::tree::guard::Limits;
-use ralph_base::files::{FileError, device};
-use ralph_base::ids::{AttemptId, RunId};
+use crate::tree::scanned::Scanned;
+use crate::vault::{AfterRecovery, Recovery, Vault};
+use ralph_base::ids::{AttemptId, StoryId};
 
-/// The checkpoints of one work tree, locked for one process.
+/// A locked vault in one of its states.
 #[derive(Debug)]
-pub struct Checkpoints {
-    pub(crate) repo: Repo,
-    pub(crate) tree: Tree,
-    pub(crate) log: Log,
-    pub(crate) _repository_lock: RepositoryLock,
-    /// The snapshot of the current checkpoint, once it was needed.
-    pub(crate) loaded: Option<Arc<Snapshot>>,
-    /// Refs after the last restore: what changed before it was told already.
-    pub(crate) told_refs: Option<Refs>,
-    /// What was mended when nobody could be told.
-    pub(crate) unsaid: Vec<Notice>,
-    /// Where the repository was at its last run, if it was moved since; until that is said.
-    pub(crate) moved_from: Option<PathBuf>,
+pub struct Session<S> {
+    vault: Box<Vault>,
+    state: S,
 }
 
-impl Checkpoints {
-    /// The user's repository.
-    pub fn repository(&self) -> &Repository {
-        self.repo.repository()
+/// What an interrupted step left is not recovered yet.
+#[derive(Debug)]
+pub struct Opened;
+
+/// Nothing is interrupted.
+#[derive(Debug)]
+pub struct Settled;
+
+/// A run is open, and no agent is at work.
+#[derive(Debug)]
+pub struct AtCheckpoint {
+    /// The diff of the attempt that was parked before, which git may still be writing.
+    diff: Option<StartedDiff>,
+}
+
+/// An agent works, or has worked.
+#[derive(Debug, Default)]
+pub struct Attempt {
+    /// The last scan of what the agent left.
+    scan: Option<Scanned>,
+    /// The tree to go back to after gates.
+    before_gates: Option<TreeBeforeGates>,
+}
+
+/// A failed attempt is in the vault, and still in the tree.
+#[derive(Debug)]
+pub struct Parked(ParkedTree);
+
+/// A gate judges the checkpoint.
+#[derive(Debug)]
+pub struct GateOnCheckpoint;
+
+/// A story that was done is being opened again.
+#[derive(Debug)]
+pub struct Reopening;
+
+/// A step that failed, and the vault after it.
+#[derive(Debug)]
+pub struct Failed<S> {
+    pub session: Session<S>,
+    pub error: CheckpointError,
+}
+
+impl<S> Failed<S> {
+    /// The error; the vault is unlocked.
+    #[expect(clippy::boxed_local, reason = "steps return their failure in a box")]
+    pub fn into_error(self: Box<Self>) -> CheckpointError {
+        self.error
+    }
+}
+
+/// The outcome of a step; the vault is in the state `S` if it failed.
+pub type StepResult<T, S> = std::result::Result<T, Box<Failed<S>>>;
+
+impl<S> Session<S> {
+    /// What can be read in every state.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
     }
 
-    /// The vault's folder.
-    pub fn vault_folder(&self) -> &Path {
-        self.repo.vault_folder()
+    /// The user, an agent or a gate may change the tree from now on.
+    pub fn invalidate_scan(&mut self) {
+        self.vault.invalidate_scan();
     }
 
-    /// The folder of one run: its records and transcripts.
-    pub fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.repo.run_folder(run)
-    }
-
-    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
-    pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
-        self.repo.attempt_folder(run, attempt)
-    }
-
-    /// The lock of the vault, which stays locked as long as this lives.
-    pub fn vault_lock(&self) -> Option<VaultLock> {
-        self.repo.vault_lock()
-    }
-
-    /// Everything the journal says.
-    pub fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
-        self.repo.journal_lines()
-    }
-
-    /// The run whose finish, rewind or undo was interrupted, and the snapshot from before it.
-    pub fn unfinished_move(&self) -> Option<(RunId, String)> {
-        self.log.unfinished_move()
-    }
-
-    /// Where the repository was at its last run, if it was moved since; once.
-    pub fn take_moved_from(&mut self) -> Option<PathBuf> {
-        self.moved_from.take()
-    }
-
-    pub(crate) fn open_vault(
-        repository: Repository,
-        (vault, repository_lock): (Vault, RepositoryLock),
-        command_timeout: Duration,
-    ) -> Result<Self> {
-        let barriers = barriers(&repository, &vault);
-        let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
-        let state = RunState::from_journal(&lines);
-        let places = Places { repository, vault };
-        let token = places.restore_lost_token(&state)?;
-        let Places { repository, vault } = places;
-        let mut moved_from = None;
-        let (vault, journal, state) = if vault.belongs_to(&repository)? {
-            moved_from = vault.note_place(&repository)?;
-            (vault, journal, state)
-        } else if state.open_run().is_some() {
-            return Err(VaultError::OtherRepository {
-                work_tree: repository.work_tree,
-                vault: vault.folder().to_owned(),
+    /// Carries out a step that ends in the state `next`.
+    fn step<N, T>(
+        mut self,
+        next: impl FnOnce(S) -> N,
+        work: impl FnOnce(&mut Vault, &mut S) -> Result<T>,
+    ) -> StepResult<(Session<N>, T), S> {
+        match work(&mut self.vault, &mut self.state) {
+            Ok(done) => {
+                let session = Session {
+                    vault: self.vault,
+                    state: next(self.state),
+                };
+                Ok((session, done))
             }
-            .into());
-        } else {
-            // Another repository stands where a finished one stood; its vault stays, aside.
-            let vault = vault.set_aside()?;
-            let barriers = self::barriers(&repository, &vault);
-            let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
-            (vault, journal, RunState::from_journal(&lines))
-        };
-        let git = repository.git(command_timeout);
-        let work = Git::on_work_tree(
-            &vault.scratch("work"),
-            &repository.work_tree,
-            command_timeout,
-        )
-        .with_objects(&repository.objects(), None)
-        .with_own_config();
-        // It writes objects and private indexes; the journal syncs all of them before it names one.
-        // Without a way to tell an outage, objects that lost their bytes could not be looked for.
-        let notices_outages = journal.uptime().is_some();
-        let work = if notices_outages {
-            work.unsynced()
-        } else {
-            work
-        };
-        let store = Git::on_bare(&vault.store(), command_timeout);
-        // Git has just found the repository, so it can read its configuration.
-        let mut ref_files = RefFiles::default();
-        ref_files.accept_present(&repository);
-        let mut checkpoints = Self {
-            repo: Repo {
-                places: Places { repository, vault },
-                git,
-                work,
-                store,
-                run: state.unsettled_run(),
-                notices_outages,
-                ref_files: RefCell::new(ref_files),
-                links: RefCell::default(),
-                users_config: RefCell::default(),
-                written: RefCell::default(),
-                module_links: RefCell::default(),
-                git_copy: RefCell::default(),
-                ready_branch: None,
-                settings: OnceCell::default(),
-                logged: RefCell::default(),
-                object_listings: Arc::default(),
-                is_fanned_out: false,
-            },
-            tree: Tree::new(Limits::DEFAULT),
-            log: Log {
-                journal,
-                state,
-                reopened: None,
-            },
-            _repository_lock: repository_lock,
-            loaded: None,
-            told_refs: None,
-            unsaid: token.into_iter().collect(),
-            moved_from,
-        };
-        if let Some(open) = checkpoints.open_run() {
-            checkpoints.tree.limits = checkpoints.repo.read_limits(&open.run);
+            Err(error) => Err(Box::new(Failed {
+                session: self,
+                error,
+            })),
         }
-        Ok(checkpoints)
+    }
+}
+
+impl Session<Opened> {
+    /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
+    /// repository, but rebuilds a git directory that an interrupted attempt removed.
+    pub fn open(directory: &Path, state: &Path, command_timeout: Duration) -> Result<Self> {
+        let vault = Box::new(Vault::open(directory, state, command_timeout)?);
+        Ok(Self {
+            vault,
+            state: Opened,
+        })
+    }
+
+    /// The vault, to collect garbage in it.
+    pub fn vault_mut(&mut self) -> &mut Vault {
+        &mut self.vault
+    }
+
+    /// Completes or undoes what an interrupted run left; none where nothing was interrupted.
+    /// Processes of that run must be dead.
+    pub fn recover(
+        self,
+        after: AfterRecovery,
+    ) -> StepResult<(Session<Settled>, Option<Recovery>), Opened> {
+        self.step(
+            |Opened| Settled,
+            |vault, _| {
+                if vault.unsettled_run().is_none() {
+                    vault.set_damage_aside()?;
+                    return Ok(None);
+                }
+                vault.recover(after)
+            },
+        )
+    }
+
+    /// The same vault, if nothing needs recovering.
+    pub fn if_settled(self) -> Option<Session<Settled>> {
+        (!self.vault.needs_recovery()).then_some(Session {
+            vault: self.vault,
+            state: Settled,
+        })
+    }
+}
+
+impl Session<Settled> {
+    /// The vault, to collect garbage in it.
+    pub fn vault_mut(&mut self) -> &mut Vault {
+        &mut self.vault
     }
 
     /// Sets how long a git command may take.
-    pub(crate) fn set_command_timeout(&mut self, timeout: Duration) {
-        for git in [
-            &mut self.repo.git,
-            &mut self.repo.work,
-            &mut self.repo.store,
-        ] {
-            *git = git.with_timeout(timeout);
+    pub fn set_command_timeout(&mut self, timeout: Duration) {
+        self.vault.set_command_timeout(timeout);
+    }
+
+    /// Sets what may be committed and what must stay free.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.vault.set_limits(limits)
+    }
+
+    /// Makes the branch of a new run and its first commit; no file of the work tree is touched.
+    pub fn begin(
+        self,
+        request: BeginRequest<'_>,
+    ) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
+        self.step(
+            |Settled| AtCheckpoint { diff: None },
+            |vault, _| vault.begin(request),
+        )
+    }
+
+    /// Resumes the open run: what the user changed since it stopped becomes part of it.
+    pub fn resume(self) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
+        self.step(
+            |Settled| AtCheckpoint { diff: None },
+            |vault, _| vault.adopt(),
+        )
+    }
+
+    /// The open run at its checkpoint, as it is; the same vault where no run is open.
+    pub fn at_checkpoint(self) -> std::result::Result<Session<AtCheckpoint>, Self> {
+        if self.vault.open_run().is_none() {
+            return Err(self);
         }
-    }
-
-    /// The snapshot of the current checkpoint.
-    pub(crate) fn checkpoint(&mut self) -> Result<Arc<Snapshot>> {
-        let current = self.log.current()?;
-        if let Some(loaded) = &self.loaded
-            && loaded.id == current.snapshot
-        {
-            return Ok(Arc::clone(loaded));
-        }
-        let places = &self.repo.places;
-        let snapshot = Snapshot::read(&places.vault, &current.snapshot)?;
-        self.tree.skipped.borrow_mut().adopt(&snapshot.skipped);
-        self.tree.mark_reported(&snapshot);
-        let snapshot = Arc::new(snapshot);
-        self.loaded = Some(Arc::clone(&snapshot));
-        Ok(snapshot)
-    }
-
-    /// The run that has begun and not been finished, if any.
-    pub fn open_run(&self) -> Option<OpenRun> {
-        self.log.state.open_run()
-    }
-
-    /// The run that is open, or whose move is under way.
-    pub fn unsettled_run(&self) -> Option<RunId> {
-        self.log.state.unsettled_run()
-    }
-
-    /// The run whose branch was kept last.
-    pub fn kept_run(&self) -> Option<OpenRun> {
-        self.log.state.kept().map(Current::seen)
-    }
-
-    /// True where an attempt was started and neither saved nor undone.
-    pub fn is_attempt_open(&self) -> bool {
-        let current = self.log.state.current.as_ref();
-        current.is_some_and(|current| match current.phase {
-            Phase::Working(_) | Phase::Restoring => true,
-            Phase::Verified(_) => self.log.is_after_outage(),
-            Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
+        Ok(Session {
+            vault: self.vault,
+            state: AtCheckpoint { diff: None },
         })
     }
 
-    /// True where the last run ended in a step that can be taken back.
-    pub fn can_undo(&self) -> bool {
-        !self.log.state.undoable.is_empty()
+    /// Opens the run again whose branch was kept. The journal says so with the next step.
+    pub fn reopen_kept(&mut self) -> Result<()> {
+        self.vault.reopen()
     }
 
-    /// True where something must be recovered before anything else is done.
-    pub fn needs_recovery(&self) -> bool {
-        let current = self.log.state.current.as_ref();
-        self.log.state.moving.is_some()
-            || current.is_some_and(|current| current.phase != Phase::Still)
+    /// Prepares the end of the open run; nothing is touched yet.
+    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+        self.vault.prepare_finish(choice)
     }
 
-    /// Writes a step to the journal after everything before it is durable.
-    pub(crate) fn record(&mut self, run: &RunId, step: Step) -> Result<()> {
-        if let Some(reopened) = self.log.reopened.clone() {
-            self.log.append(&reopened, Step::Reopened)?;
-            self.log.reopened = None;
-        }
-        let line = self.log.append(run, step)?;
-        self.log.state.apply(&line);
-        self.repo.run = self.log.state.unsettled_run();
-        Ok(())
+    /// Prepares the way back to before a story; nothing is touched yet.
+    pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
+        self.vault.prepare_rewind(story)
+    }
+
+    /// Prepares to restore files of a parked attempt, all it changed or what is at or below `only`;
+    /// nothing is touched yet.
+    pub fn prepare_put_back(
+        &mut self,
+        parked: &ParkedAttempt,
+        only: Option<&[u8]>,
+    ) -> Result<PreparedMove> {
+        self.vault.prepare_put_back(parked, only)
+    }
+
+    /// Prepares to undo the last finish, rewind or restore of an attempt; nothing is touched yet.
+    pub fn prepare_undo(&mut self) -> Result<PreparedUndo> {
+        self.vault.prepare_undo()
+    }
+
+    /// Ends the open run. A finish that fails may be half done: it is completed by a recovery.
+    pub fn finish(self, prepared: PreparedFinish) -> StepResult<(Self, FinishReport), Opened> {
+        self.moved(|vault| vault.carry_out_finish(prepared))
+    }
+
+    /// Carries out a rewind, or a restore of an attempt's files.
+    pub fn carry_out(self, prepared: PreparedMove) -> StepResult<(Self, Vec<Notice>), Opened> {
+        self.moved(|vault| vault.carry_out(prepared))
+    }
+
+    /// Carries out an undo.
+    pub fn undo(self, prepared: PreparedUndo) -> StepResult<(Self, Vec<Notice>), Opened> {
+        self.moved(|vault| vault.carry_out_undo(prepared))
+    }
+
+    /// Moves everything; what fails midway needs a recovery.
+    fn moved<T>(self, work: impl FnOnce(&mut Vault) -> Result<T>) -> StepResult<(Self, T), Opened> {
+        let opened = Session {
+            vault: self.vault,
+            state: Opened,
+        };
+        opened.step(|Opened| Settled, |vault, _| work(vault))
     }
 }
 
-impl Repo {
-    /// The lock of the vault, which stays locked as long as this lives.
-    pub(crate) fn vault_lock(&self) -> Option<VaultLock> {
-        self.places.vault.lock()
+impl Session<AtCheckpoint> {
+    /// Makes what changed since the checkpoint, or its restore, a checkpoint of its own: no agent was
+    /// at work, so all of it is the user's or a gate's.
+    pub fn include_user_changes(&mut self) -> Result<Meanwhile> {
+        self.vault.include_user_changes()
     }
 
-    /// The user's repository.
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.places.repository
+    /// Starts an attempt. After a crash it is parked, and the checkpoint restored.
+    pub fn start_attempt(self, attempt: &AttemptId) -> StepResult<Session<Attempt>, AtCheckpoint> {
+        let started = self.step(
+            |_| Attempt::default(),
+            |vault, state| {
+                // The prompt names it.
+                vault.end_diff(state.diff.take());
+                vault.attempt_started(attempt)
+            },
+        );
+        Ok(started?.0)
     }
 
-    /// The vault's folder.
-    pub(crate) fn vault_folder(&self) -> &Path {
-        self.places.vault.folder()
+    /// Starts a gate on the checkpoint. After a crash what it changed is undone.
+    pub fn start_gate(self) -> StepResult<Session<GateOnCheckpoint>, AtCheckpoint> {
+        let started = self.step(
+            |_| GateOnCheckpoint,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.gate_started()
+            },
+        );
+        Ok(started?.0)
     }
 
-    /// The folder of one run: its records and transcripts.
-    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.places.vault.folder().join("runs").join(&run.0)
+    /// Announces that the boxes of a story will be opened. After a crash they are as before.
+    pub fn start_reopening(self) -> StepResult<Session<Reopening>, AtCheckpoint> {
+        let started = self.step(
+            |_| Reopening,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.reopening_started()
+            },
+        );
+        Ok(started?.0)
     }
 
-    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
-    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
-        self.run_folder(run)
-            .join("attempts")
-            .join(attempt.to_string())
+    /// Makes the restore before it durable: what differs from the checkpoint later on is the user's,
+    /// and must not be a file that lost its bytes.
+    pub fn make_restore_durable(&mut self) -> Result<()> {
+        let diff = self.state.diff.take();
+        self.vault.end_diff(diff);
+        self.vault.settle_restore()
     }
 
-    /// Everything the journal says.
-    pub(crate) fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
-        crate::journal::steps::read(&self.places.vault.journal())
+    /// Leaves the run at its checkpoint, to finish it or to resume it later.
+    pub fn leave(self) -> StepResult<Session<Settled>, AtCheckpoint> {
+        let left = self.step(
+            |_| Settled,
+            |vault, state| {
+                vault.end_diff(state.diff.take());
+                vault.settle_restore()
+            },
+        );
+        Ok(left?.0)
     }
 
-    /// Marks the processes git starts, so that the next start can find them after a crash.
-    pub(crate) fn mark_processes(&mut self, run: &RunId) {
-        self.git = self.git.with_marker(&run.0);
-        self.work = self.work.with_marker(&run.0);
-        self.store = self.store.with_marker(&run.0);
+    /// Prepares the end of the run; nothing is touched yet.
+    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+        self.make_restore_durable()?;
+        self.vault.prepare_finish(choice)
     }
 
-    /// Links objects the repository has gained into the vault.
-    pub(crate) fn link_objects(&self) -> Result<()> {
-        let places = &self.places;
-        let links = &self.links;
-        links.borrow_mut().link_new(
-            &places.repository.objects(),
-            &places.vault.store().join("objects"),
+    /// Ends the run.
+    pub fn finish(
+        self,
+        prepared: PreparedFinish,
+    ) -> std::result::Result<(Session<Settled>, FinishReport), Box<FinishFailed>> {
+        let finished = self.step(|_| Settled, |vault, _| vault.carry_out_finish(prepared));
+        finished.map_err(|failed| {
+            let Failed { session, error } = *failed;
+            Box::new(if session.vault.unfinished_move().is_none() {
+                FinishFailed::NotBegun(Failed { session, error })
+            } else {
+                let session = Session {
+                    vault: session.vault,
+                    state: Opened,
+                };
+                FinishFailed::HalfDone(Failed { session, error })
+            })
+        })
+    }
+}
+
+/// A finish that failed.
+#[derive(Debug)]
+pub enum FinishFailed {
+    /// The run is still at its checkpoint.
+    NotBegun(Failed<AtCheckpoint>),
+    /// A recovery completes it.
+    HalfDone(Failed<Opened>),
+}
+
+impl Session<Attempt> {
+    /// Makes the folders that a park needs, on a thread of its own.
+    pub fn prewarm_object_folders(&mut self) {
+        self.vault.prewarm_object_folders();
+    }
+
+    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
+    pub fn changed(
+        &mut self,
+        besides: &[PathBuf],
+        wants_text: impl Fn(&str) -> bool,
+    ) -> Result<Changed> {
+        let (changed, scan) = self.vault.changed(besides, wants_text)?;
+        self.state.scan = Some(scan);
+        Ok(changed)
+    }
+
+    /// Gates run from here on: what they change to the tree that [`Self::changed`] found can be undone.
+    pub fn start_gates(&mut self) {
+        let scan = self.state.scan.take();
+        self.state.before_gates = scan.map(|scan| self.vault.before_gates(&scan));
+    }
+
+    /// Makes what a gate changed part of the work.
+    pub fn accept_gate_changes(&mut self) -> Result<()> {
+        self.state.before_gates = Some(self.vault.scan_before_gates()?);
+        Ok(())
+    }
+
+    /// Undoes what gates changed in the tree.
+    pub fn undo_gate_changes(&mut self) -> Result<Vec<Notice>> {
+        match &self.state.before_gates {
+            Some(before) => self.vault.undo_gates(before),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// This program wrote these files, and nothing else changed.
+    pub fn note_own_writes(&mut self, files: &[PathBuf]) {
+        self.vault.note_own_writes(files);
+    }
+
+    /// Makes the work a checkpoint: one commit, durable before this returns.
+    pub fn save(
+        self,
+        story: &StoryNote,
+    ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Attempt> {
+        self.step(
+            |_| AtCheckpoint { diff: None },
+            |vault, _| vault.save(story),
+        )
+    }
+
+    /// Saves everything the attempt left to the vault.
+    pub fn park(self, setback: Setback) -> StepResult<(Session<Parked>, ParkReport), Attempt> {
+        let (session, (tree, report)) = self.step(|_| (), |vault, _| vault.park(setback))?;
+        let parked = Session {
+            vault: session.vault,
+            state: Parked(tree),
+        };
+        Ok((parked, report))
+    }
+}
+
+impl Session<Parked> {
+    /// Writes the diff of the attempt once git has it; [`Self::restore`] does not wait for it.
+    pub fn end_diff(&mut self) {
+        let diff = self.state.0.diff.take();
+        self.vault.end_diff(diff);
+    }
+
+    /// Restores the checkpoint.
+    pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), Parked> {
+        self.step(
+            |Parked(tree)| AtCheckpoint { diff: tree.diff },
+            |vault, Parked(tree)| vault.restore(&tree.found, tree.git),
         )
     }
 }
 
-impl Log {
-    /// The open run, for steps that need one.
-    pub(crate) fn current(&self) -> Result<Current> {
-        self.state.current.clone().ok_or_else(|| {
-            CheckpointError::failed(
-                "no run has begun here",
-                "start one with `ralphtool loop CHANGE`",
-            )
-        })
-    }
-
-    pub(crate) fn append(&mut self, run: &RunId, step: Step) -> Result<Line> {
-        let line = Line {
-            run: run.clone(),
-            at: jiff::Timestamp::now(),
-            uptime: self.journal.uptime().cloned(),
-            step,
-        };
-        self.journal.write(&line)?;
-        Ok(line)
+impl Session<GateOnCheckpoint> {
+    /// Restores the checkpoint after the gate.
+    pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), GateOnCheckpoint> {
+        self.step(
+            |GateOnCheckpoint| AtCheckpoint { diff: None },
+            |vault, _| vault.undo_gate_on_checkpoint(),
+        )
     }
 }
 
-/// Folders whose file systems must be durable before a step is written, one per file system.
-pub(crate) fn barriers(repository: &Repository, vault: &Vault) -> Vec<PathBuf> {
-    let mut seen = Vec::new();
-    let mut folders = Vec::new();
-    for folder in [
-        vault.folder(),
-        &repository.work_tree,
-        &repository.common_dir,
-    ] {
-        let number = device(folder);
-        if !seen.contains(&number) {
-            seen.push(number);
-            folders.push(folder.to_owned());
-        }
+impl Session<Reopening> {
+    /// Commits the open boxes.
+    pub fn save(
+        self,
+        reopened: reopening::Reopening,
+    ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Reopening> {
+        self.step(
+            |Reopening| AtCheckpoint { diff: None },
+            |vault, _| vault.save_reopened(reopened),
+        )
     }
-    folders
-}
-
-/// What the caller does after a recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterRecovery {
-    /// Anything but to abandon the run.
-    Continue,
-    /// The run is abandoned: a tree that the user may have switched is not restored in between.
-    Abandon,
-}
-
-/// What was found and what was done about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovery {
-    /// What was found.
-    pub found: String,
-    /// What was done.
-    pub done: String,
 }

@@ -95,13 +95,13 @@ pub type VaultLock = Arc<File>;
 
 /// The private folder of one work tree.
 #[derive(Debug)]
-pub struct Vault {
+pub struct VaultFolder {
     folder: PathBuf,
     /// None where the vault is only looked at.
     lock: Option<VaultLock>,
 }
 
-impl Vault {
+impl VaultFolder {
     /// The vault of a repository: the one at the place its path says, or, where the repository was
     /// moved, the one that its token names. A copy has the token too, and a vault of its own.
     pub fn folder_for(state: &Path, repository: &Repository) -> PathBuf {

@@ -19,7 +19,7 @@ use ralph_base::files::FileError;
 use ralph_run::failure::Failure;
 use ralph_run::learnings::file;
 use ralph_run::windows::file_lines::FileLines;
-use ralph_vault::store::{Vault, holder, state_directory};
+use ralph_vault::store::{VaultFolder, holder, state_directory};
 
 /// More of a line is not shown on a terminal.
 const LINE_CAP: usize = 16 << 10;
@@ -85,8 +85,8 @@ struct Notes {
 
 fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
-    let is_ours = Vault::unlocked(&vault).belongs_to(&repository);
+    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
+    let is_ours = VaultFolder::unlocked(&vault).belongs_to(&repository);
     if !is_ours.unwrap_or(true) {
         let message = "the notes here are of another repository that was at this path";
         return Err(Failure::refused(message).hint("the next run puts them aside"));

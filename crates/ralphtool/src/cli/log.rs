@@ -21,7 +21,7 @@ use ralph_run::history::lookup::{find_run, past_runs, read_run};
 use ralph_run::history::{RunState, RunSummary};
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
-use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::store::{VaultFolder, state_directory};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &LogArguments, context: &Context) -> Result<ExitCod
 
 async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
+    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {
         let run = find_run(&runs, name)?;

@@ -18,7 +18,7 @@ use ralph_run::failure::Failure;
 use ralph_run::records::event::{FinishChoice, Outcome};
 use ralph_run::status::lookup::Watch;
 use ralph_run::status::{Activity, State, Status};
-use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::store::{VaultFolder, state_directory};
 
 /// How wide the names of the lines are.
 const LABEL: usize = 9;
@@ -80,7 +80,7 @@ async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
 /// Looks for the run of the repository at hand.
 pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = Vault::folder_for(&state_directory(&context.environment)?, &repository);
+    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
     Watch::open(repository, vault)
 }
 

@@ -6,8 +6,8 @@ use super::context::Context;
 use super::output;
 use ralph_run::failure::Failure;
 use ralph_vault::git::repository::{Repository, RepositoryError};
-use ralph_vault::store::{Vault, state_directory};
-use ralph_vault::{told_damaged, unfinished_at};
+use ralph_vault::store::{VaultFolder, state_directory};
+use ralph_vault::{describe_damage, unfinished_at};
 
 /// The repository at hand, for commands that only read what the vault has of it.
 pub(crate) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
@@ -30,8 +30,8 @@ pub(crate) fn readable_repository(
     let Some(repository) = unfinished_at(&directory, &state) else {
         return Err(no_repository(&error));
     };
-    let (what, hint) = told_damaged(&repository);
-    let vault = Vault::unlocked(&Vault::folder_for(&state, &repository));
+    let (what, hint) = describe_damage(&repository);
+    let vault = VaultFolder::unlocked(&VaultFolder::folder_for(&state, &repository));
     if !vault.belongs_to(&repository).unwrap_or(false) {
         // What shows that the two belong together is gone.
         return Err(Failure::refused(what).hint(hint));
@@ -49,7 +49,7 @@ pub(crate) fn no_usable_repository(
     let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
         return no_repository(error);
     };
-    let (what, hint) = told_damaged(&repository);
+    let (what, hint) = describe_damage(&repository);
     Failure::refused(what).hint(hint)
 }
 

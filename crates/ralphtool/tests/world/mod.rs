@@ -279,7 +279,7 @@ impl World {
         let mut output = self.run(&args, command.name(), kill.map(|it| it.at));
         let killed = output.code == KILLED;
         if killed {
-            output = self.mend(kill.and_then(|it| it.again_at))?;
+            output = self.repair_git(kill.and_then(|it| it.again_at))?;
             if !self.is_repository() {
                 self.over = true;
                 return self.check_tokens();
@@ -329,7 +329,7 @@ impl World {
     }
 
     /// Mends what a killed command left, killed once more where asked for.
-    fn mend(&mut self, again_at: Option<u16>) -> Result<Output, String> {
+    fn repair_git(&mut self, again_at: Option<u16>) -> Result<Output, String> {
         let args = ["attempts", "restore", "none"].map(str::to_owned);
         if again_at.is_some() {
             let output = self.run(&args, RECOVERY, again_at);

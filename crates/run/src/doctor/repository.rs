@@ -4,7 +4,7 @@ use super::{Finding, Place, Scope, TIMEOUT};
 use crate::failure::chain;
 use ralph_vault::git::process;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::{obstacles as find_obstacles, told_damaged, unfinished_at};
+use ralph_vault::{describe_damage, obstacles as find_obstacles, unfinished_at};
 
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);
@@ -30,7 +30,7 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, Option<Repository>) {
             let unfinished = state.and_then(|state| unfinished_at(&scope.directory, state));
             findings.push(match unfinished {
                 Some(repository) => {
-                    let (what, hint) = told_damaged(&repository);
+                    let (what, hint) = describe_damage(&repository);
                     Finding::refusal("repository", what).hint(hint)
                 }
                 None => Finding::error("repository", &error.into()),

@@ -15,7 +15,7 @@ use ralph_vault::gc::policy::VaultKind;
 use ralph_vault::git::locks::holder as lock_holder;
 use ralph_vault::look::look;
 use ralph_vault::other_vaults::{Scope as OtherVaults, others};
-use ralph_vault::store::{Vault, VaultError, holder};
+use ralph_vault::store::{VaultError, VaultFolder, holder};
 use ralph_vault::{JournalHealth, Look, OpenRun, strays};
 
 /// Less room than this is worth a warning.
@@ -122,7 +122,7 @@ fn journal(folder: &Path, health: JournalHealth) -> Option<Finding> {
 }
 
 fn other_repository(place: &Place<'_>, looked: &Look) -> Option<Finding> {
-    let is_ours = Vault::unlocked(&place.vault).belongs_to(place.repository);
+    let is_ours = VaultFolder::unlocked(&place.vault).belongs_to(place.repository);
     if looked.open.is_none() || is_ours.unwrap_or(true) {
         return None;
     }

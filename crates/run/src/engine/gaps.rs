@@ -14,13 +14,13 @@ use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::files::FileError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
+use ralph_vault::Vault;
 use ralph_vault::journal::steps::{
     BeginIntent, Line, MoveKind, ParkedNote, SavedWork, Step, StoryNote,
 };
-use ralph_vault::session::Checkpoints;
 
 /// Adds what the record of the last run lacks.
-pub(crate) fn fill_gaps(checkpoints: &Checkpoints) -> Result<(), FileError> {
+pub(crate) fn fill_gaps(checkpoints: &Vault) -> Result<(), FileError> {
     let lines = checkpoints.journal_lines()?;
     let Some(run) = lines.last().map(|line| &line.run) else {
         return Ok(());

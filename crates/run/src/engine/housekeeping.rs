@@ -7,18 +7,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::refusal::refusal;
-use super::{MENDING_TIMEOUT, chain};
+use super::{REPAIR_TIMEOUT, chain};
 use crate::failure::Failure;
 use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
+use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::gc::policy::{
     Fate, Housekeeping, KEEP_FINISHED, StoreRow, Tally, expired, removable,
 };
 use ralph_vault::git::repository::Repository;
 use ralph_vault::other_vaults::{self, OtherVault, Scope};
-use ralph_vault::session::Checkpoints;
-use ralph_vault::store::Vault;
+use ralph_vault::store::VaultFolder;
 use ralph_vault::{CheckpointError, GcPlan};
 use ralph_vault::{Opened, Session};
 
@@ -50,7 +50,7 @@ pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
     }
     let now = Timestamp::now();
     let folder = match Repository::discover(request.directory) {
-        Ok(repository) => Some(Vault::folder_for(request.state, &repository)),
+        Ok(repository) => Some(VaultFolder::folder_for(request.state, &repository)),
         // The vaults of other trees can be looked at from anywhere.
         Err(_) if request.scope == Scope::All => None,
         Err(error) => return Err(refusal(&error.into())),
@@ -134,7 +134,7 @@ fn plan(
     request: &Request<'_>,
     now: Timestamp,
 ) -> Result<(Session<Opened>, GcPlan), CheckpointError> {
-    let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)?;
+    let opened = Session::open(request.directory, request.state, REPAIR_TIMEOUT)?;
     let checkpoints = opened.vault();
     let goes = expired(&checkpoints.past_runs()?, request.older_than, now);
     let plan = checkpoints.plan_gc(&goes)?;
@@ -165,7 +165,7 @@ fn stopped(error: &CheckpointError) -> Failure {
 }
 
 /// Removes old runs at the end of a run, and more where the vault is too large; never fails.
-pub fn tidy(checkpoints: &mut Checkpoints, limit: SizeLimit) -> Vec<Notice> {
+pub fn tidy(checkpoints: &mut Vault, limit: SizeLimit) -> Vec<Notice> {
     let mut removed = Removed::default();
     let mut notices = match try_tidy(checkpoints, limit, &mut removed) {
         Ok(too_large) => too_large.into_iter().collect(),
@@ -205,7 +205,7 @@ impl Removed {
 
 /// Gives a warning where the vault is still too large.
 fn try_tidy(
-    checkpoints: &mut Checkpoints,
+    checkpoints: &mut Vault,
     limit: SizeLimit,
     removed: &mut Removed,
 ) -> Result<Option<Notice>, CheckpointError> {
@@ -234,7 +234,7 @@ fn try_tidy(
 
 /// Removes runs and what nothing needs; gives the size of the vault then.
 fn remove(
-    checkpoints: &mut Checkpoints,
+    checkpoints: &mut Vault,
     runs: &[RunId],
     removed: &mut Removed,
 ) -> Result<u64, CheckpointError> {
@@ -245,7 +245,7 @@ fn remove(
     Ok(after)
 }
 
-fn too_large(checkpoints: &Checkpoints, bytes: u64, limit: u64) -> Notice {
+fn too_large(checkpoints: &Vault, bytes: u64, limit: u64) -> Notice {
     let message = format!(
         "the vault `{}` is larger than `vault_limit` ({}): {}; the last run is never removed",
         checkpoints.vault_folder().display(),

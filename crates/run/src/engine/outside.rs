@@ -11,12 +11,12 @@ use super::start::OUTSIDE_FOLDER;
 use crate::failure::Failure;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
 use ralph_plan::source::{self, SourceError};
+use ralph_vault::Vault;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
-use ralph_vault::session::Checkpoints;
 
 /// Where task files are kept as they were when a story, or the run, was begun.
 pub(crate) fn at_start(
-    checkpoints: &Checkpoints,
+    checkpoints: &Vault,
     lines: &[Line],
     run: &RunId,
     story: Option<&StoryId>,

@@ -29,7 +29,7 @@ use ralph_base::random_name::random_name;
 use ralph_plan::change::{Change, StoryState};
 use ralph_plan::source::{Surroundings, place_of};
 use ralph_vault::OpenRun;
-use ralph_vault::session::Checkpoints;
+use ralph_vault::Vault;
 use ralph_vault::store::where_now;
 use ralph_vault::{Session, Settled};
 
@@ -178,7 +178,7 @@ fn reopen(session: &mut Session<Settled>, nothing_left: bool) -> Result<(), Fail
 }
 
 /// The run to resume, if one is open.
-fn open_run_of(checkpoints: &Checkpoints, change: &Change) -> Result<Option<OpenRun>, Failure> {
+fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, Failure> {
     let Some(open) = checkpoints.open_run() else {
         return Ok(None);
     };

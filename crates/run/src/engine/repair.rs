@@ -8,16 +8,16 @@ use std::time::Duration;
 use super::gaps::fill_gaps;
 use super::refusal::{not_repaired, other_run, refusal};
 use super::start::{outside_of_last, recorded};
-use super::{MENDING_TIMEOUT, chain, outside};
+use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice};
 use crate::settings::Settings;
 use ralph_base::ids::RunId;
 use ralph_plan::source;
 use ralph_process::leftovers::{ProcessIdentity, end_leftovers};
+use ralph_vault::Vault;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
-use ralph_vault::session::Checkpoints;
 use ralph_vault::store::where_now;
 use ralph_vault::{AfterRecovery, Failed, OpenRun, Opened, Session, Settled};
 
@@ -47,7 +47,7 @@ pub struct OpenVault {
 impl OpenVault {
     /// Opens the vault and repairs what an interrupted run left.
     pub async fn open(request: RepairRequest<'_>) -> Result<Self, Failure> {
-        let opened = Session::open(request.directory, request.state, MENDING_TIMEOUT)
+        let opened = Session::open(request.directory, request.state, REPAIR_TIMEOUT)
             .map_err(|error| refusal(&error))?;
         let wanted = RepairFor {
             change: request.change,
@@ -148,13 +148,13 @@ pub(crate) async fn repair(
 }
 
 /// A program can die after the last step of a run and before the event that records it.
-fn complete_last_record(checkpoints: &Checkpoints) -> Result<(), Failure> {
+fn complete_last_record(checkpoints: &Vault) -> Result<(), Failure> {
     fill_gaps(checkpoints)
         .map_err(|error| Failure::system("could not complete the record of the run").because(error))
 }
 
 /// Ends what an interrupted run left running.
-async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Result<Option<Event>, Failure> {
+async fn end_processes(checkpoints: &Vault, run: &RunId) -> Result<Option<Event>, Failure> {
     let last = checkpoints.open_run().and_then(|open| open.last_attempt);
     let recorded: Vec<ProcessIdentity> = last
         .iter()
@@ -179,7 +179,7 @@ async fn end_processes(checkpoints: &Checkpoints, run: &RunId) -> Result<Option<
 }
 
 /// Task files that no checkpoint reaches go along with a move, if it was carried out.
-fn follow_move(checkpoints: &Checkpoints, run: &RunId, id: &str) -> Result<(), Failure> {
+fn follow_move(checkpoints: &Vault, run: &RunId, id: &str) -> Result<(), Failure> {
     let lines = checkpoints
         .journal_lines()
         .map_err(|error| Failure::system("could not read the journal").because(error))?;
@@ -190,7 +190,7 @@ fn follow_move(checkpoints: &Checkpoints, run: &RunId, id: &str) -> Result<(), F
 }
 
 /// Task files that no checkpoint reaches go back with the attempt that had them in hand.
-fn put_outside_back(checkpoints: &Checkpoints) -> Result<(), Failure> {
+fn put_outside_back(checkpoints: &Vault) -> Result<(), Failure> {
     if !checkpoints.is_attempt_open() {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use ralph_base::shell::quoted;
 use ralph_plan::source;
 use ralph_process::RunningProcess;
 use ralph_process::leftovers::ProcessIdentity;
-use ralph_vault::session::Checkpoints;
+use ralph_vault::Vault;
 use ralph_vault::{AtCheckpoint, Attempt};
 
 const NOT_STARTED: &str = "could not start an attempt";
@@ -39,7 +39,7 @@ pub(crate) fn recorded(attempt: &Path) -> Option<ProcessIdentity> {
 
 /// Where the task files are kept that the last attempt of the open run may have changed, and no
 /// checkpoint reaches.
-pub(crate) fn outside_of_last(checkpoints: &Checkpoints) -> Option<PathBuf> {
+pub(crate) fn outside_of_last(checkpoints: &Vault) -> Option<PathBuf> {
     let open = checkpoints.open_run()?;
     let folder = checkpoints.attempt_folder(&open.run, &open.last_attempt?.attempt);
     Some(folder.join(OUTSIDE_FOLDER))

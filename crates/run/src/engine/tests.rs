@@ -61,7 +61,7 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         id: RunId("r".to_owned()),
         run,
         machine,
-        session: Session::open(&repo, &folder.join("state"), MENDING_TIMEOUT)
+        session: Session::open(&repo, &folder.join("state"), REPAIR_TIMEOUT)
             .unwrap()
             .if_settled()
             .unwrap(),

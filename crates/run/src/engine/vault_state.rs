@@ -4,7 +4,7 @@
 use super::Engine;
 use super::step::StepError;
 use crate::machine::NO_ANSWER_HINT;
-use ralph_vault::session::Checkpoints;
+use ralph_vault::Vault;
 use ralph_vault::{
     AtCheckpoint, Attempt, CheckpointError, Failed, GateOnCheckpoint, Opened, Parked, Reopening,
     Session, Settled, StepResult,
@@ -65,7 +65,7 @@ states!(
 );
 
 impl VaultState {
-    pub(super) fn vault(&self) -> &Checkpoints {
+    pub(super) fn vault(&self) -> &Vault {
         match self {
             Self::Opened(session) => session.vault(),
             Self::Settled(session) => session.vault(),
@@ -93,7 +93,7 @@ impl VaultState {
 
 impl Engine {
     /// What can be read of the vault in every state.
-    pub(super) fn vault(&self) -> Result<&Checkpoints, StepError> {
+    pub(super) fn vault(&self) -> Result<&Vault, StepError> {
         let state = self.vault_state.as_ref().ok_or_else(wrong_state)?;
         Ok(state.vault())
     }

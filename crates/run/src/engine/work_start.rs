@@ -7,13 +7,13 @@ use crate::history::lookup::read_run;
 use crate::records::event::{FinishChoice, Outcome};
 use crate::records::progress::Progress;
 use ralph_base::ids::RunId;
+use ralph_vault::Vault;
 use ralph_vault::gc::policy::Standing;
-use ralph_vault::session::Checkpoints;
 
 /// The gates of earlier runs whose work a run of the change goes on from, and whether each was red
 /// where they began. `run` is the one that is prepared.
 pub(super) fn gates_at_work_start(
-    checkpoints: &Checkpoints,
+    checkpoints: &Vault,
     change: &str,
     run: &RunId,
 ) -> BTreeMap<String, bool> {

@@ -14,7 +14,7 @@ use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::look;
-use ralph_vault::store::{Vault, holder};
+use ralph_vault::store::{VaultFolder, holder};
 use ralph_vault::{CheckpointError, Look};
 
 /// How many runs a hint names.
@@ -46,7 +46,7 @@ pub(crate) fn look_at_own(
     repository: &Repository,
     vault: &Path,
 ) -> Result<Option<Look>, CheckpointError> {
-    if !Vault::unlocked(vault).belongs_to(repository)? {
+    if !VaultFolder::unlocked(vault).belongs_to(repository)? {
         return Ok(None);
     }
     look(vault).map(Some)

@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus};
 use crate::learnings;
 use ralph_base::files::{FileError, Tried as _, absent, create_private_folder, move_away};
 use ralph_base::size::SizeLimit;
-use ralph_vault::store::Vault;
+use ralph_vault::store::VaultFolder;
 
 /// No more goes into a prompt, whatever the settings say.
 const MOST: u64 = 1_000_000;
@@ -97,7 +97,7 @@ pub fn clear(vault: &Path, path: &Path) -> Result<Option<PathBuf>, FileError> {
         known => known.tried("look at", path)?,
     };
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S-%3f");
-    let trash = Vault::unlocked(vault).trash(&format!("{stamp}-learnings"));
+    let trash = VaultFolder::unlocked(vault).trash(&format!("{stamp}-learnings"));
     create_private_folder(&trash)?;
     let place = trash.join(name);
     move_away(path, &place)?;

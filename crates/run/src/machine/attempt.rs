@@ -229,8 +229,8 @@ impl Machine {
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);
         self.ledger.add(&attempt.id.story, &attempt.usage);
-        self.tell_of_processes(end);
-        self.tell_of_cost(&attempt);
+        self.report_processes(end);
+        self.report_cost(&attempt);
         self.warn_of_budget(&attempt.id.story, &Usage::default());
         if let Some(outcome) = still_alive(&end.still_running) {
             return self.end(outcome);
@@ -246,7 +246,7 @@ impl Machine {
         }
     }
 
-    fn tell_of_processes(&mut self, end: &AgentEnd) {
+    fn report_processes(&mut self, end: &AgentEnd) {
         if !end.swept.is_empty() {
             let left = quoted(&end.swept);
             let message = format!("the agent left processes behind, which are ended: {left}");

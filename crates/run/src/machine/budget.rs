@@ -196,7 +196,7 @@ impl Machine {
     }
 
     /// A budget that bounds nothing must not look like one that does.
-    pub(super) fn tell_of_cost(&mut self, attempt: &Attempt) {
+    pub(super) fn report_cost(&mut self, attempt: &Attempt) {
         let policy = self.policy();
         let Some(usd) = policy.budget.usd.or(policy.story_budget.usd) else {
             return;

@@ -81,7 +81,7 @@ impl Machine {
     }
 
     pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
-        self.tell_tampering(&attempt.id, &check.tamper);
+        self.report_tampering(&attempt.id, &check.tamper);
         if self.stop.is_some() {
             return self.fail(attempt, AttemptFailure::stopped());
         }
@@ -105,7 +105,7 @@ impl Machine {
         })
     }
 
-    fn tell_tampering(&mut self, attempt: &AttemptId, findings: &[Finding]) {
+    fn report_tampering(&mut self, attempt: &AttemptId, findings: &[Finding]) {
         for finding in findings {
             let severity = self.policy().tamper.severity(finding.check);
             if severity == Severity::Off {

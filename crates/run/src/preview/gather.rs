@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::engine::refusal::other_run;
-use crate::engine::{MENDING_TIMEOUT, agents};
+use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
 use crate::learnings::file;
 use crate::machine::Carry;
@@ -22,7 +22,7 @@ use ralph_vault::git::status::tree_state;
 use ralph_vault::look::look as look_at;
 use ralph_vault::look::{peek, peek_last};
 use ralph_vault::store::repository_lock::owner;
-use ralph_vault::store::{Vault, holder};
+use ralph_vault::store::{VaultFolder, holder};
 use ralph_vault::{CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles};
 
 /// What might be started.
@@ -58,7 +58,7 @@ pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
 }
 
 fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
-    let vault = Vault::folder_for(plan.state, repository);
+    let vault = VaultFolder::folder_for(plan.state, repository);
     let here = holder(&vault).ok().flatten();
     let busy = here.map(|owner| format!("this tree: {owner}")).or_else(|| {
         let owner = owner(plan.state, repository)?;
@@ -74,7 +74,7 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
         let hint = "wait until it ends, or stop it with Ctrl-C there";
         return vec![Remark::stops(text).hint(hint)];
     }
-    let git = repository.git(MENDING_TIMEOUT);
+    let git = repository.git(REPAIR_TIMEOUT);
     let limits = plan.settings.limits();
     let mut found = obstacles(repository, &git, &vault);
     found.extend(branch_obstacles(repository, &git, &plan.change.name));
@@ -100,7 +100,7 @@ fn runs(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark
         (Ok(looked), Ok(last)) => (looked, last),
         (Err(error), _) | (_, Err(error)) => return Some(refused(&error)),
     };
-    let is_ours = Vault::unlocked(vault).belongs_to(repository);
+    let is_ours = VaultFolder::unlocked(vault).belongs_to(repository);
     if !is_ours.unwrap_or(true) {
         return None;
     }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::gc::policy::{PastRun, RunRow, Tally};
 use crate::journal::steps::Line;
 use crate::repo::snapshot::Snapshot;
-use crate::store::Vault;
+use crate::store::VaultFolder;
 use ralph_base::disk::measure;
 use ralph_base::files::{FileError, Tried, absent};
 use ralph_base::ids::RunId;
@@ -46,7 +46,7 @@ pub(crate) struct Folders<'a> {
 impl<'a> Folders<'a> {
     /// Sorts everything; changes nothing.
     pub(crate) fn find(
-        vault: &Vault,
+        vault: &VaultFolder,
         past: &'a [PastRun],
         lines: &[Line],
         goes: &BTreeSet<RunId>,
@@ -107,7 +107,7 @@ impl<'a> Folders<'a> {
         self.paths.push(path);
     }
 
-    fn sort_snapshots(&mut self, vault: &Vault, lines: &[Line]) -> Result<()> {
+    fn sort_snapshots(&mut self, vault: &VaultFolder, lines: &[Line]) -> Result<()> {
         let (stays, gone): (Vec<&Line>, Vec<&Line>) =
             lines.iter().partition(|line| self.runs.contains(&line.run));
         let named = stays.iter().flat_map(|line| line.step.snapshots());
@@ -137,7 +137,7 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
-    fn sort_logs(&mut self, vault: &Vault) -> Result<()> {
+    fn sort_logs(&mut self, vault: &VaultFolder) -> Result<()> {
         for path in listing(&vault.runs())? {
             let run = RunId(name(&path));
             if self.runs.contains(&run) {
@@ -153,7 +153,7 @@ impl<'a> Folders<'a> {
         Ok(())
     }
 
-    fn sort_trash(&mut self, vault: &Vault) -> Result<()> {
+    fn sort_trash(&mut self, vault: &VaultFolder) -> Result<()> {
         for path in listing(&vault.trash_folder())? {
             if !self.is_before_all(&path) {
                 self.trash.push(path);
@@ -190,7 +190,7 @@ fn cut(lines: &[Line], goes: &BTreeSet<RunId>) -> Option<Timestamp> {
 
 /// Snapshots and all they build on.
 fn with_parents<'a>(
-    vault: &Vault,
+    vault: &VaultFolder,
     named: impl Iterator<Item = &'a str>,
 ) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();

@@ -16,9 +16,9 @@ use crate::repo::control::Control;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
-use crate::session::{AfterRecovery, Checkpoints};
 use crate::tree::manifest::{Content, Kind, Manifest};
 use crate::tree::scanned::{FirstIndex, Scanned};
+use crate::vault::{AfterRecovery, Vault};
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::RunId;
 
@@ -64,7 +64,7 @@ struct Prepared {
     notices: Vec<Notice>,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Makes the branch and its first commit, and moves HEAD and the index there.
     pub(crate) fn begin(&mut self, request: BeginRequest<'_>) -> Result<Begun> {
         let run = request.run;

@@ -8,10 +8,10 @@ use crate::repo::Care;
 use crate::repo::visible::visible_paths;
 use crate::scan::changed::{Changed, tops};
 use crate::scan::modules::new_repositories;
-use crate::session::Checkpoints;
 use crate::tree::scanned::Scanned;
+use crate::vault::Vault;
 
-impl Checkpoints {
+impl Vault {
     /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
     /// Also the scan that found it.
     pub(crate) fn changed(
@@ -25,9 +25,9 @@ impl Checkpoints {
             // The git directory may be gone, or be another one.
             let current = self.log.current()?;
             let trash = self.repo.new_trash("look");
-            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
+            let mended = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
             looked = self.tree.current_scan(&self.repo, &base);
-            self.unsaid = mended.notices;
+            self.pending_notices = mended.notices;
         }
         let taken = looked?;
         let top = &self.repo.places.repository.work_tree;

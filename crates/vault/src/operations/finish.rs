@@ -16,7 +16,7 @@ use crate::outcome::FinishChoice;
 use crate::repo::Repo;
 use crate::repo::git_copy::{self, GitCopy};
 use crate::repo::snapshot::Snapshot;
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder};
 
 /// What a finish did.
@@ -63,7 +63,7 @@ impl PreparedFinish {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Ends the open run.
     #[cfg(test)]
     pub(crate) fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {

@@ -10,12 +10,12 @@ use crate::journal::steps::Step;
 use crate::paths::{is_module_path, show};
 use crate::repo::Care;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Checkpoints;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Scanned};
+use crate::vault::Vault;
 
 /// Whom the tree belongs to once gates ran.
-enum Whose {
+enum TreeOwner {
     /// What changed in it is theirs; with what was mended of the git directory.
     Gates(Vec<Notice>),
     /// Somebody committed: what is in it cannot be told apart from that.
@@ -33,7 +33,7 @@ pub(crate) struct TreeBeforeGates {
     head: Option<Head>,
 }
 
-impl Checkpoints {
+impl Vault {
     /// The tree as a scan just found it.
     pub(crate) fn before_gates(&self, taken: &Scanned) -> TreeBeforeGates {
         TreeBeforeGates {
@@ -52,13 +52,13 @@ impl Checkpoints {
 
     /// Undoes what gates changed since.
     pub(crate) fn undo_gates(&mut self, before: &TreeBeforeGates) -> Result<Vec<Notice>> {
-        let whose = self.whose_tree(before)?;
+        let whose = self.tree_owner(before)?;
         self.put_back(before, whose)
     }
 
     /// A gate is about to run on the checkpoint: should this program not see its end, what differs
     /// from the checkpoint then is the gate's doing, and goes.
-    pub(crate) fn gate_begins(&mut self) -> Result<()> {
+    pub(crate) fn gate_started(&mut self) -> Result<()> {
         self.invalidate_scan();
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
@@ -66,13 +66,13 @@ impl Checkpoints {
 
     /// The boxes of a story are about to be opened again, in a commit: should this program not make
     /// it, they are restored, and the gate judges again.
-    pub(crate) fn reopening_begins(&mut self) -> Result<()> {
+    pub(crate) fn reopening_started(&mut self) -> Result<()> {
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
     /// Puts what a gate changed back to the checkpoint.
-    pub(crate) fn put_back_to_checkpoint(&mut self) -> Result<Vec<Notice>> {
+    pub(crate) fn undo_gate_on_checkpoint(&mut self) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let marked = TreeBeforeGates {
@@ -83,8 +83,8 @@ impl Checkpoints {
                 commit: Some(current.commit),
             }),
         };
-        let whose = self.whose_tree(&marked)?;
-        if let Whose::Users(_) = whose {
+        let whose = self.tree_owner(&marked)?;
+        if let TreeOwner::Users(_) = whose {
             // Nothing in the tree is of the run: a later start must not restore it.
             self.record(&current.intent.run, Step::Restored)?;
         }
@@ -95,28 +95,28 @@ impl Checkpoints {
 
     /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
     /// rebuilt.
-    fn whose_tree(&mut self, marked: &TreeBeforeGates) -> Result<Whose> {
+    fn tree_owner(&mut self, marked: &TreeBeforeGates) -> Result<TreeOwner> {
         let current = self.log.current()?;
         let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
             let trash = self.repo.new_trash("gate");
-            let mended = self.mend(&current, &base, (&trash, Care::ForSave))?;
-            return Ok(Whose::Gates(mended.notices));
+            let mended = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
+            return Ok(TreeOwner::Gates(mended.notices));
         };
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
         Ok(match &marked.head {
-            Some(before) if *before == head => Whose::Gates(Vec::new()),
-            _ if on_branch => Whose::Committed,
-            _ => Whose::Users(head),
+            Some(before) if *before == head => TreeOwner::Gates(Vec::new()),
+            _ if on_branch => TreeOwner::Committed,
+            _ => TreeOwner::Users(head),
         })
     }
 
-    fn put_back(&mut self, marked: &TreeBeforeGates, whose: Whose) -> Result<Vec<Notice>> {
+    fn put_back(&mut self, marked: &TreeBeforeGates, whose: TreeOwner) -> Result<Vec<Notice>> {
         let mended = match whose {
-            Whose::Gates(mended) => mended,
-            Whose::Committed => return Ok(Vec::new()),
-            Whose::Users(head) => {
+            TreeOwner::Gates(mended) => mended,
+            TreeOwner::Committed => return Ok(Vec::new()),
+            TreeOwner::Users(head) => {
                 let branch = self.log.current()?.intent.branch;
                 let message = format!(
                     "HEAD was moved to `{}` while gates ran; the files are left as they are",

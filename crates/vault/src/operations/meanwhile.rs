@@ -10,9 +10,9 @@ use crate::journal::steps::SavedWork;
 use crate::paths::{is_module_path, list, show};
 use crate::repo::Repo;
 use crate::repo::proof::MOVING;
-use crate::session::Checkpoints;
 use crate::tree::manifest::{Lane, Manifest};
 use crate::tree::scanned::Scanned;
+use crate::vault::Vault;
 
 /// What was found to have changed while no agent was at work.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,10 +23,10 @@ pub struct Meanwhile {
     pub notices: Vec<Notice>,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
     /// while no agent is at work: all of it is the user's, or a gate's.
-    pub(crate) fn take_in_meanwhile(&mut self) -> Result<Meanwhile> {
+    pub(crate) fn include_user_changes(&mut self) -> Result<Meanwhile> {
         if self.tree.is_clean() {
             return Ok(Meanwhile::default());
         }
@@ -51,7 +51,7 @@ impl Checkpoints {
         }
         self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
-        let mut notices: Vec<Notice> = tell_changes(&base.manifest, &taken).into_iter().collect();
+        let mut notices: Vec<Notice> = report_changes(&base.manifest, &taken).into_iter().collect();
         notices.extend(moved.map(|commit| {
             let message = format!(
                 "`{branch}` was moved to {} while no agent was at work; it goes on from there",
@@ -111,7 +111,7 @@ impl Repo {
     }
 
     /// Says that commits were made on the branch during an attempt that is undone now.
-    pub(crate) fn tell_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
+    pub(crate) fn report_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
         let tip = refs.get(&current.intent.branch)?;
         if *tip == current.commit {
             return None;
@@ -130,7 +130,7 @@ impl Repo {
 
     /// Says which commits, that somebody else than the agent made, are below the checkpoint, and
     /// keeps those that cannot be.
-    pub(crate) fn tell_commits_below(
+    pub(crate) fn report_commits_below(
         &self,
         current: &Current,
         parent: ObjectId,
@@ -189,7 +189,7 @@ impl Repo {
 }
 
 /// Names what changed, but for what git ignores: logs and caches change by themselves.
-fn tell_changes(before: &Manifest, taken: &Scanned) -> Option<Notice> {
+fn report_changes(before: &Manifest, taken: &Scanned) -> Option<Notice> {
     let named = |path: &&Vec<u8>| {
         let entry = taken.manifest.entries.get(*path);
         let entry = entry.or_else(|| before.entries.get(*path));

@@ -18,9 +18,9 @@ use crate::paths::show;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
-use crate::session::{Checkpoints, Recovery};
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
 use crate::tree::scanned::{Known, below};
+use crate::vault::{Recovery, Vault};
 use ralph_base::ids::RunId;
 use ralph_base::temporary_files::is_temporary;
 
@@ -237,7 +237,7 @@ impl Repo {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Carries a move out.
     pub(crate) fn carry_out(&mut self, prepared: PreparedMove) -> Result<Vec<Notice>> {
         let PreparedMove {
@@ -251,7 +251,7 @@ impl Checkpoints {
         let notices = self.tree.carry_out_move(&self.repo, &intent, Some(now))?;
         self.record(&run, Step::Moved)?;
         self.loaded = None;
-        self.told_refs = None;
+        self.reported_refs = None;
         Ok(notices)
     }
 
@@ -261,7 +261,7 @@ impl Checkpoints {
         self.repo.mark_processes(run);
         let trash = self.repo.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
-            self.repo.mend_head(name, &trash)?;
+            self.repo.repair_head(name, &trash)?;
         }
         let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
         names.push(STASH);

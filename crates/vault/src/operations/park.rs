@@ -15,7 +15,7 @@ use crate::journal::run_state::Current;
 use crate::journal::steps::{ParkedNote, Step};
 use crate::outcome::FailureKind;
 use crate::paths::absolute;
-use crate::repair::directory::Mended;
+use crate::repair::directory::RepairedGit;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::objects::fan_out;
 use crate::repo::shape::Shape;
@@ -23,8 +23,8 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
-use crate::session::Checkpoints;
 use crate::tree::scanned::{Known, Scanned};
+use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;
 
@@ -69,7 +69,7 @@ pub(crate) enum GitDirectory {
     MayHaveChanged,
 }
 
-impl Checkpoints {
+impl Vault {
     /// The commit of the checkpoint the next attempt starts from.
     pub fn checkpoint_commit(&self) -> Option<String> {
         let current = self.log.state.current.as_ref()?;
@@ -97,7 +97,7 @@ impl Checkpoints {
 
     /// Makes the store's folders for objects while an agent works: to make them one by one, when
     /// they are needed, would hold up the stories.
-    pub(crate) fn use_the_time(&mut self) {
+    pub(crate) fn prewarm_object_folders(&mut self) {
         if !std::mem::replace(&mut self.repo.is_fanned_out, true) {
             let store = self.repo.places.vault.store().join("objects");
             drop(std::thread::spawn(move || fan_out(&store)));
@@ -119,14 +119,14 @@ impl Checkpoints {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("park");
-        let Mended {
+        let RepairedGit {
             mut notices,
             refs,
             head,
             untouched,
             search,
-        } = self.mend(&current, &base, (&trash, Care::ForRestore))?;
-        notices.append(&mut self.unsaid);
+        } = self.repair_git(&current, &base, (&trash, Care::ForRestore))?;
+        notices.append(&mut self.pending_notices);
         // Commits the attempt made and took back are in no ref, but may be asked for.
         if self.repo.is_git_moved(&base, (&refs, &head)) || self.repo.agent_ran_git(&current) {
             self.repo.link_objects()?;
@@ -140,9 +140,9 @@ impl Checkpoints {
         };
         let seen = (head.clone(), refs.clone());
         let control = self.repo.take_control(seen, untouched)?;
-        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
-        notices.extend(self.repo.tell_undone_commits(&current, &refs));
+        notices.extend(self.repo.report_undone_commits(&current, &refs));
 
         let id = Snapshot::new_id();
         let base_index = Snapshot::index(&self.repo.places.vault, &base.id);

@@ -8,7 +8,7 @@ use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Started;
 use crate::journal::run_state::Current;
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 use ralph_base::files::{create_private_folder, write_whole};
 
 /// A diff that git is writing.
@@ -19,7 +19,7 @@ pub(crate) struct StartedDiff {
     git: Started,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Where the diff of a parked attempt is.
     pub fn diff_path(&self, label: &str) -> Result<PathBuf> {
         let run = self.log.current()?.intent.run;
@@ -45,7 +45,8 @@ impl Checkpoints {
     /// Writes a diff once git has it; where that fails, the next step reports it.
     pub(crate) fn end_diff(&mut self, diff: Option<StartedDiff>) {
         let failed = diff.and_then(|diff| write(diff).err());
-        self.unsaid.extend(failed.map(|error| no_diff(&error)));
+        self.pending_notices
+            .extend(failed.map(|error| no_diff(&error)));
     }
 
     /// Makes the diff of the last attempt where a kill came before it was written.

@@ -8,7 +8,7 @@ use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
 use crate::repo::Repo;
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
 use ralph_base::files::read_if_present;
 use ralph_base::size::rounded;
@@ -47,7 +47,7 @@ const IN_THE_WAY: &[(&str, &str, &str)] = &[
     ("BISECT_LOG", "a bisect", "`git bisect reset`"),
 ];
 
-impl Checkpoints {
+impl Vault {
     /// Refuses where a run could not begin. Changes nothing.
     pub fn preflight(&self, change: &str) -> Result<()> {
         refuse_home(&self.repo.places.repository.work_tree)?;

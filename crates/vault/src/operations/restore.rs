@@ -17,11 +17,11 @@ use crate::journal::steps::Step;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::skipped::SkippedFolders;
-use crate::session::Checkpoints;
 use crate::tree::manifest::compare;
+use crate::vault::Vault;
 use ralph_base::shell::quoted;
 
-impl Checkpoints {
+impl Vault {
     /// Restores the checkpoint. What is in the tree, as `found` says, is in the vault.
     pub(crate) fn restore(&mut self, found: &FoundTree, git: GitDirectory) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
@@ -93,7 +93,7 @@ impl Checkpoints {
             shape.restore(&self.repo.places.repository)?;
         }
         let (refs, _) = self.repo.observe()?;
-        self.told_refs = Some(refs);
+        self.reported_refs = Some(refs);
         Ok(notices)
     }
 
@@ -135,7 +135,7 @@ impl Checkpoints {
         if *name == current.intent.branch || before == now {
             return Ok(None);
         }
-        let known = self.told_refs.as_ref();
+        let known = self.reported_refs.as_ref();
         if known.is_some_and(|known| known.get(name).copied() == now) {
             // Said after the attempt before this one.
             return Ok(None);

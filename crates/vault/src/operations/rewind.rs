@@ -12,7 +12,7 @@ use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 use ralph_base::files::copy_with_time;
 use ralph_base::ids::StoryId;
 
@@ -24,7 +24,7 @@ pub struct PreparedRewind {
     pub prepared: PreparedMove,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Makes the way back to before a story ready.
     pub(crate) fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
         let current = self.log.current()?;

@@ -12,7 +12,7 @@ use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::paths::{is_module_path, show};
-use crate::repair::directory::Mended;
+use crate::repair::directory::RepairedGit;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
@@ -20,8 +20,8 @@ use crate::repo::visible::visible_paths;
 use crate::repo::{Care, Repo};
 use crate::scan::Tree;
 use crate::scan::modules::new_repositories;
-use crate::session::Checkpoints;
 use crate::tree::scanned::Scanned;
+use crate::vault::Vault;
 use ralph_base::files::copy_with_time;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
@@ -64,7 +64,7 @@ pub struct SaveReport {
     pub notices: Vec<Notice>,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Makes the checkpoint commit of a story.
     pub(crate) fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
@@ -107,14 +107,14 @@ impl Checkpoints {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("save");
-        let Mended {
+        let RepairedGit {
             mut notices,
             mut refs,
             head,
             untouched,
             ..
-        } = self.mend(&current, &base, (&trash, Care::ForSave))?;
-        notices.append(&mut self.unsaid);
+        } = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
+        notices.append(&mut self.pending_notices);
         self.repo.refuse_users_switch(&current, &head)?;
         notices.extend(self.restore_spoiled_modules(&base, &trash)?);
         let ended = base
@@ -126,7 +126,7 @@ impl Checkpoints {
         if self.repo.is_git_moved(&base, (&refs, &head)) {
             self.repo.link_objects()?;
         }
-        let known = self.told_refs.as_ref().unwrap_or(&base.control.refs);
+        let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
 
         let mut taken = self.tree.current_scan(&self.repo, &base)?;
@@ -158,7 +158,7 @@ impl Checkpoints {
         self.repo.link_module_objects(&taken.manifest)?;
 
         let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
-        notices.extend(tell_repositories(&new_repositories(&taken, &submodules)));
+        notices.extend(report_repositories(&new_repositories(&taken, &submodules)));
 
         let parent = self.repo.parent(&current, &refs, &head)?;
         notices.extend(
@@ -167,7 +167,7 @@ impl Checkpoints {
         );
         notices.extend(
             self.repo
-                .tell_commits_below(&current, parent, (&refs, &head))?,
+                .report_commits_below(&current, parent, (&refs, &head))?,
         );
         let commit = match checkpoint.when {
             Commit::WhereItDiffers if self.repo.tree_of(parent)? == tree => parent,
@@ -200,7 +200,7 @@ impl Checkpoints {
         self.repo.ready_branch = None;
         self.record(&run, Step::Saved)?;
         self.repo.drop_index(&base.id);
-        self.told_refs = None;
+        self.reported_refs = None;
         self.loaded = Some(Arc::new(snapshot));
         self.tree.mark_clean();
         Ok(SaveReport {
@@ -372,7 +372,7 @@ fn touched_submodules(base: &Snapshot, changes: &crate::tree::manifest::Changes)
         .collect()
 }
 
-fn tell_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
+fn report_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
     let names: Vec<String> = folders.iter().map(|it| format!("`{}`", show(it))).collect();
     (!names.is_empty()).then(|| {
         Notice::new(

@@ -9,12 +9,12 @@ use crate::error::{Notice, Result};
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::modules::module_entries;
-use crate::session::Checkpoints;
 use crate::tree::guard::Limits;
+use crate::vault::Vault;
 use ralph_base::files::{free_name, move_away};
 use ralph_base::sparse::is_mostly_holes;
 
-impl Checkpoints {
+impl Vault {
     /// Sets what may be committed and what must stay free.
     pub(crate) fn set_limits(&mut self, limits: Limits) -> Result<()> {
         self.tree.limits = limits;
@@ -25,7 +25,7 @@ impl Checkpoints {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Somebody else may change the tree from now on.
     pub(crate) fn invalidate_scan(&mut self) {
         self.tree.invalidate_scan();
@@ -47,7 +47,7 @@ impl Checkpoints {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
     /// and read all of the hole.
     pub(crate) fn restore_spoiled_modules(

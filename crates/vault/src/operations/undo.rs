@@ -10,8 +10,8 @@ use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Act;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
 use crate::repo::snapshot::Snapshot;
-use crate::session::Checkpoints;
 use crate::tree::manifest::compare;
+use crate::vault::Vault;
 use ralph_base::ids::RunId;
 
 /// An undo that is ready; nothing is touched yet.
@@ -51,7 +51,7 @@ impl PreparedUndo {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Makes the undo of what was done last ready.
     pub(crate) fn prepare_undo(&mut self) -> Result<PreparedUndo> {
         let Some(last) = self.log.state.undoable.last().cloned() else {

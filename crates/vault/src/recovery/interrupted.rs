@@ -12,7 +12,7 @@ use crate::repo::shape::Strictness;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
 use crate::store::repository_lock::RepositoryLock;
-use crate::store::{Vault, VaultError};
+use crate::store::{VaultError, VaultFolder};
 
 /// Straightens the git directory of the folder or one above, where a run was interrupted while an
 /// agent was at work or its attempt was being restored.
@@ -30,7 +30,7 @@ pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
         return Ok(());
     }
     let repository = Repository::layout(work_tree);
-    let folder = Vault::folder_for(state, &repository);
+    let folder = VaultFolder::folder_for(state, &repository);
     let Some(current) = RunState::from_journal(&read(&folder.join("journal"))?).current else {
         return Ok(());
     };
@@ -39,7 +39,7 @@ pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
         Phase::Working(_) | Phase::Restoring => Strictness::AfterFailure,
         Phase::Verified(_) | Phase::Saving(_) => Strictness::AfterSuccess,
     };
-    let vault = match Vault::open(&folder) {
+    let vault = match VaultFolder::open(&folder) {
         Ok(vault) => vault,
         // A run is at work; to open the vault again says so.
         Err(VaultError::Locked { .. }) => return Ok(()),

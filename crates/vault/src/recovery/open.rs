@@ -7,11 +7,11 @@ use super::{interrupted, vanished};
 use crate::error::Result;
 use crate::git::repository::Repository;
 use crate::look::describe_owner;
-use crate::session::Checkpoints;
 use crate::store::repository_lock::RepositoryLock;
-use crate::store::{Vault, VaultLock};
+use crate::store::{VaultFolder, VaultLock};
+use crate::vault::Vault;
 
-impl Checkpoints {
+impl Vault {
     /// Finds the repository, locks its vault and reads the journal. Changes nothing in the
     /// repository, but rebuilds a git directory that an interrupted attempt removed.
     pub fn open(
@@ -26,7 +26,7 @@ impl Checkpoints {
         let (repository, repaired) = found?;
         let mut checkpoints = Self::open_in(repository, state_directory, command_timeout)?;
         checkpoints
-            .unsaid
+            .pending_notices
             .extend(rebuilt.into_iter().chain(repaired));
         Ok(checkpoints)
     }
@@ -47,10 +47,10 @@ impl Checkpoints {
         command_timeout: Duration,
         lock: Option<VaultLock>,
     ) -> Result<Self> {
-        let folder = Vault::folder_for(state_directory, &repository);
+        let folder = VaultFolder::folder_for(state_directory, &repository);
         let vault = match lock {
-            Some(lock) => Vault::open_locked(&folder, lock)?,
-            None => Vault::open(&folder)?,
+            Some(lock) => VaultFolder::open_locked(&folder, lock)?,
+            None => VaultFolder::open(&folder)?,
         };
         let lock =
             RepositoryLock::take(state_directory, &repository, &folder).map_err(describe_owner)?;

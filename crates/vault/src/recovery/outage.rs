@@ -23,7 +23,7 @@ use crate::operations::save::descends;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::keeping::READ_WHOLE;
-use crate::session::{Checkpoints, Recovery};
+use crate::vault::{Recovery, Vault};
 use ralph_base::files::{Tried, absent, move_away, read_line_file};
 
 /// File systems take the time from a clock that may be a tick late.
@@ -52,7 +52,7 @@ impl Log {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Moves files aside that lost their bytes in an outage; needed before the first change by every
     /// start, even where no run is open. Whatever is written next takes a file of the right name for
     /// one that is already there: the next commit or snapshot with the same content would be without
@@ -91,7 +91,7 @@ impl Checkpoints {
             return Ok(None);
         }
         let trash = self.repo.new_trash("save");
-        let broken = self.mend_switch(current, &trash)?;
+        let broken = self.repair_switch(current, &trash)?;
         let (refs, head) = self.repo.observe()?;
         let branch = &current.intent.branch;
         let is_old = match refs.get(branch) {

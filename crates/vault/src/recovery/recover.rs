@@ -17,9 +17,9 @@ use crate::outcome::FailureKind;
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Repo};
-use crate::session::{AfterRecovery, Checkpoints, Recovery};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
+use crate::vault::{AfterRecovery, Recovery, Vault};
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
 
@@ -37,13 +37,13 @@ const OF_GIT: &[&str] = &[
     "object_cache_moved",
 ];
 
-impl Checkpoints {
+impl Vault {
     /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
     /// run must be dead.
     pub(crate) fn recover(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
-        let repaired = std::mem::take(&mut self.unsaid);
+        let repaired = std::mem::take(&mut self.pending_notices);
         let recovery = self.recover_run(after)?;
-        Ok(self.repo.told_too(recovery, &repaired))
+        Ok(self.repo.with_notices(recovery, &repaired))
     }
 
     fn recover_run(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
@@ -99,7 +99,7 @@ impl Checkpoints {
     ) -> Result<Recovery> {
         let commit = *commit;
         let branch = &current.intent.branch;
-        self.mend_switch(current, &self.repo.new_trash("save"))?;
+        self.repair_switch(current, &self.repo.new_trash("save"))?;
         let (refs, _) = self.repo.observe()?;
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
         let mut done = format!("moved the branch to {}", commit.short());
@@ -128,7 +128,7 @@ impl Checkpoints {
         let trash = self.repo.new_trash("begin");
         let intent = &current.intent;
         self.free_locks(&[&intent.branch], &trash)?;
-        self.repo.mend_head(&intent.branch, &trash)?;
+        self.repo.repair_head(&intent.branch, &trash)?;
         let (refs, head) = self.repo.observe()?;
         let tip = refs.get(&intent.branch).copied();
         let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
@@ -231,7 +231,7 @@ impl Checkpoints {
         let mut notices = parked.notices;
         notices.extend(restored);
         notices.retain(|notice| OF_GIT.contains(&notice.code));
-        let told = self.repo.told_too(Some(recovery.clone()), &notices);
+        let told = self.repo.with_notices(Some(recovery.clone()), &notices);
         Ok(told.unwrap_or(recovery))
     }
 
@@ -278,7 +278,7 @@ impl Checkpoints {
         }
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("restore");
-        let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
+        let mended = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
         self.repo.end_object_search(mended.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let taken = self.tree.scan_all(&self.repo, &base, &index)?;
@@ -318,7 +318,7 @@ impl Checkpoints {
         let id = parked.snapshot.clone();
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("restore");
-        let mended = self.mend(current, &base, (&trash, Care::ForRestore))?;
+        let mended = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
         self.repo.end_object_search(mended.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let taken = self.tree.scan_all(&self.repo, &base, &index)?;
@@ -448,7 +448,7 @@ impl Repo {
 
 impl Repo {
     /// Adds what was repaired, and where it came from, to what is said of a recovery.
-    fn told_too(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
+    fn with_notices(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
         if notices.is_empty() {
             return recovery;
         }

@@ -15,12 +15,12 @@ use crate::git::repository::{Repository, RepositoryError};
 use crate::journal::run_state::{Current, Phase, RunState};
 use crate::journal::steps::read;
 use crate::look::describe_owner;
-use crate::repair::content::told_repaired;
-use crate::repair::parts::{Found, rebuild, repair, repair_setup, told_rebuilt};
+use crate::repair::content::repaired_notice;
+use crate::repair::parts::{Found, rebuild, rebuilt_notice, repair, repair_setup};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
 use crate::repo::{Care, Places};
-use crate::store::Vault;
+use crate::store::VaultFolder;
 use crate::store::repository_lock::RepositoryLock;
 use ralph_base::files::{free_name, move_away, read_line_file, write_whole};
 
@@ -35,7 +35,7 @@ impl Known {
     /// Looks for the open run of a work tree.
     fn find(work_tree: &Path, state: &Path) -> Result<Option<Self>> {
         let mut repository = Repository::layout(work_tree);
-        let folder = Vault::folder_for(state, &repository);
+        let folder = VaultFolder::folder_for(state, &repository);
         let lines = read(&folder.join("journal"))?;
         let Some(current) = RunState::from_journal(&lines).current else {
             return Ok(None);
@@ -81,7 +81,7 @@ pub fn unfinished_at(directory: &Path, state: &Path) -> Option<Repository> {
 }
 
 /// Says that git cannot use the git directory of an unfinished run, and what to do.
-pub fn told_damaged(repository: &Repository) -> (String, &'static str) {
+pub fn describe_damage(repository: &Repository) -> (String, &'static str) {
     let folder = repository.work_tree.display();
     let what =
         format!("git cannot use the git directory of `{folder}`, which has an unfinished run");
@@ -104,7 +104,7 @@ pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
             // The user removed it.
             break;
         }
-        let vault = Vault::open(&known.folder)?;
+        let vault = VaultFolder::open(&known.folder)?;
         let _lock = known.lock(state)?;
         let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
         if snapshot.control.is_linked() {
@@ -116,7 +116,7 @@ pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
             vault,
         };
         rebuild(&places, &snapshot, &trash)?;
-        return Ok(Some(told_rebuilt(&places)));
+        return Ok(Some(rebuilt_notice(&places)));
     }
     Ok(None)
 }
@@ -163,7 +163,7 @@ pub(crate) fn discover(
 
 /// Repairs the git directory of an open run; none where it is another one.
 fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
-    let vault = Vault::open(&known.folder)?;
+    let vault = VaultFolder::open(&known.folder)?;
     let _lock = known.lock(state)?;
     let Known {
         repository,
@@ -182,7 +182,7 @@ fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<
     }
     let git = Git::on_bare(&places.vault.store(), timeout);
     parts.extend(repair_setup(&git, &places, &snapshot, &trash)?);
-    Ok(Some(told_repaired(&places, &parts)))
+    Ok(Some(repaired_notice(&places, &parts)))
 }
 
 /// Points an unreadable HEAD at the run's branch.

@@ -17,7 +17,7 @@ impl Repo {
     /// Links missing content back, and reports where it was missing.
     pub(crate) fn restore_content(&self, trash: &Path) -> Result<Option<Notice>> {
         let restored = restore_content(&self.places, trash)?;
-        Ok((!restored.is_empty()).then(|| told_repaired(&self.places, &restored)))
+        Ok((!restored.is_empty()).then(|| repaired_notice(&self.places, &restored)))
     }
 }
 
@@ -125,7 +125,7 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// What is said of parts that were missing.
-pub(crate) fn told_repaired(places: &Places, parts: &[String]) -> Notice {
+pub(crate) fn repaired_notice(places: &Places, parts: &[String]) -> Notice {
     let vault = places.vault.folder().display();
     let message = format!(
         "missing or damaged in the git directory, and restored from the vault `{vault}`: {}",

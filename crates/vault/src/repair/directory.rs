@@ -14,15 +14,15 @@ use crate::git::object_id::{ObjectId, lines};
 use crate::git::pack_index::PackIndexes;
 use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::run_state::Current;
-use crate::repair::content::told_repaired;
+use crate::repair::content::repaired_notice;
 use crate::repair::objects::ObjectSearch;
-use crate::repair::parts::{Found, rebuild, repair, told_rebuilt};
+use crate::repair::parts::{Found, rebuild, rebuilt_notice, repair};
 use crate::repo::git_copy::Untouched;
 use crate::repo::objects::link_back;
 use crate::repo::shape::{Shape, Strictness};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Places, Repo};
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 use ralph_base::files::{
     free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
 };
@@ -38,7 +38,7 @@ enum Damage {
 }
 
 /// A git directory that can be used.
-pub struct Mended {
+pub struct RepairedGit {
     /// What was wrong.
     pub notices: Vec<Notice>,
     /// All refs, as they are now.
@@ -51,14 +51,14 @@ pub struct Mended {
     pub search: Option<ObjectSearch>,
 }
 
-impl Checkpoints {
+impl Vault {
     /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
-    pub fn mend(
+    pub fn repair_git(
         &self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
         (trash, care): (&Path, Care),
-    ) -> Result<Mended> {
+    ) -> Result<RepairedGit> {
         let mut notices = Vec::new();
         let repository = &self.repo.places.repository;
         let strictness = match care {
@@ -70,11 +70,11 @@ impl Checkpoints {
         if moved.is_empty()
             && let Some(untouched) = self.repo.git_untouched()
         {
-            return self.repo.mend_untouched(untouched, (trash, care));
+            return self.repo.repair_untouched(untouched, (trash, care));
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
-            notices.push(told_moved(&moved));
+            notices.push(moved_notice(&moved));
         }
         let holds_objects =
             |path: &String| path.starts_with("objects/") && !path.starts_with("objects/info");
@@ -96,7 +96,7 @@ impl Checkpoints {
             self.repo
                 .repair_directory(current, checkpoint, (trash, care))?,
         );
-        if self.repo.mend_head(&current.intent.branch, trash)? {
+        if self.repo.repair_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
                 "head_mended",
                 "HEAD was unreadable and was mended",
@@ -109,11 +109,11 @@ impl Checkpoints {
         }
         self.repo
             .restore_packed_refs(checkpoint, trash, Damage::Missing)?;
-        notices.extend(self.repo.mend_shallow(checkpoint, trash)?);
+        notices.extend(self.repo.repair_shallow(checkpoint, trash)?);
         notices.extend(self.repo.repair_setup(checkpoint, trash)?);
         let mut seen = self.repo.observe();
         if seen.is_err() {
-            notices.extend(self.repo.mend_config(checkpoint, trash)?);
+            notices.extend(self.repo.repair_config(checkpoint, trash)?);
             seen = self.repo.observe();
         }
         if seen.is_err() {
@@ -140,7 +140,7 @@ impl Checkpoints {
             ));
             (refs, head) = self.repo.observe()?;
         }
-        Ok(Mended {
+        Ok(RepairedGit {
             notices,
             refs,
             head,
@@ -150,9 +150,9 @@ impl Checkpoints {
     }
 
     /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
-    pub fn mend_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
+    pub fn repair_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
         let branch = &current.intent.branch;
-        let head = self.repo.mend_head(branch, trash)?;
+        let head = self.repo.repair_head(branch, trash)?;
         self.free_locks(&current.intent.refs(), trash)?;
         Ok(self.repo.move_broken_ref(branch, trash)? || head)
     }
@@ -160,7 +160,11 @@ impl Checkpoints {
 
 impl Repo {
     /// The same where an attempt changed at most objects, and LFS and annex content.
-    fn mend_untouched(&self, untouched: Untouched, (trash, care): (&Path, Care)) -> Result<Mended> {
+    fn repair_untouched(
+        &self,
+        untouched: Untouched,
+        (trash, care): (&Path, Care),
+    ) -> Result<RepairedGit> {
         let Untouched {
             since_ns,
             shape,
@@ -170,7 +174,7 @@ impl Repo {
         let search =
             (care == Care::ForRestore).then(|| self.begin_object_search(since_ns, object_folders));
         let (refs, head) = self.observe()?;
-        Ok(Mended {
+        Ok(RepairedGit {
             notices,
             refs,
             head,
@@ -189,12 +193,12 @@ impl Repo {
         let found = repair(&self.places, (checkpoint, current), (trash, care))?;
         let notice = match found {
             Found::Same(parts) if parts.is_empty() => return Ok(Vec::new()),
-            Found::Same(parts) => told_repaired(&self.places, &parts),
+            Found::Same(parts) => repaired_notice(&self.places, &parts),
             Found::Other => {
                 rebuild(&self.places, checkpoint, trash)?;
                 self.module_links.borrow_mut().clear();
                 self.rebuild_modules(checkpoint, trash)?;
-                told_rebuilt(&self.places)
+                rebuilt_notice(&self.places)
             }
         };
         *self.links.borrow_mut() = crate::repo::objects::ObjectLinks::default();
@@ -202,7 +206,7 @@ impl Repo {
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
-    fn mend_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+    fn repair_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
         let changed = checkpoint
             .control
             .restore_files(&self.places.repository, trash)?;
@@ -216,7 +220,7 @@ impl Repo {
     }
 
     /// The list of commits without parents is put back where it is none: git reads nothing then.
-    fn mend_shallow(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
+    fn repair_shallow(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
         let path = self.places.repository.common_dir.join("shallow");
         let is_list = |bytes: &[u8]| {
             let mut lines = bytes.split(|byte| *byte == b'\n');
@@ -292,7 +296,7 @@ impl Repo {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
     /// something was missing.
     fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
@@ -390,7 +394,7 @@ fn unlock(repository: &Repository, refs: &[&str]) {
     }
 }
 
-fn told_moved(paths: &[String]) -> Notice {
+fn moved_notice(paths: &[String]) -> Notice {
     Notice::new(
         "git_files_replaced",
         format!(

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::error::{Notice, Result};
 use crate::git::locks::find;
 use crate::repo::stale_locks::told;
-use crate::session::Checkpoints;
+use crate::vault::Vault;
 
-impl Checkpoints {
+impl Vault {
     /// Moves stale lock files aside: an agent that was ended leaves such. Waits for those that stand in
     /// the way of what comes next; all others stay where they are not stale.
     pub fn free_locks(&self, refs: &[&str], trash: &Path) -> Result<Vec<Notice>> {

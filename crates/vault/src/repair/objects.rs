@@ -22,8 +22,8 @@ use crate::git::repository::{Head, Refs};
 use crate::repo::objects::{ObjectListings, link};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
-use crate::session::Checkpoints;
 use crate::stat::{changed_ns, clock_slack_ns, make_readable, modified_ns};
+use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, free_name, move_away, move_if_there};
 use ralph_base::os::processors;
 use ralph_base::sparse::is_mostly_holes;
@@ -122,7 +122,7 @@ impl Repo {
     }
 }
 
-impl Checkpoints {
+impl Vault {
     /// Restores objects that were removed since the snapshot `whole_at` was taken.
     pub fn restore_missing(&self, whole_at: &str, search: Search) -> Result<Option<Notice>> {
         let missing = Missing {

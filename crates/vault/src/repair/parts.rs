@@ -13,7 +13,7 @@ use crate::git::pack_index::PackIndexes;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::run_state::{Current, RunState};
-use crate::repair::content::{restore_content, told_repaired};
+use crate::repair::content::{repaired_notice, restore_content};
 use crate::repo::git_copy::{self, Extent};
 use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
@@ -80,7 +80,7 @@ impl Places {
         }
         self.vault.restore_token(&self.repository)?;
         let part = TOKEN_FILE.to_owned();
-        Ok(Some(told_repaired(self, &[part])))
+        Ok(Some(repaired_notice(self, &[part])))
     }
 }
 
@@ -330,7 +330,7 @@ pub(crate) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Res
 }
 
 /// What is said of a git directory that was made from what the vault holds.
-pub(crate) fn told_rebuilt(places: &Places) -> Notice {
+pub(crate) fn rebuilt_notice(places: &Places) -> Notice {
     let vault = places.vault.folder().display();
     let mut message = format!(
         "the git directory was removed or replaced; it was rebuilt from the vault `{vault}`"

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::git::repository::Repository;
 use crate::repo::{Care, Places, Repo};
 use crate::stat::{changed_ns, clock_slack_ns};
-use crate::store::{TOKEN_FILE, Vault};
+use crate::store::{TOKEN_FILE, VaultFolder};
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
     write_whole,
@@ -116,7 +116,7 @@ impl GitCopy {
     /// Linked content that is gone stays in the copy until the next run begins (`is_first`).
     pub(crate) fn update(
         &mut self,
-        (repository, vault): (&Repository, &Vault),
+        (repository, vault): (&Repository, &VaultFolder),
         is_first: bool,
     ) -> Result<()> {
         let target = folder(vault);
@@ -357,36 +357,36 @@ fn is_constant(path: &Path) -> bool {
 }
 
 /// The copy's place.
-pub(crate) fn folder(vault: &Vault) -> PathBuf {
+pub(crate) fn folder(vault: &VaultFolder) -> PathBuf {
     vault.scratch("git-copy")
 }
 
-fn note(vault: &Vault) -> PathBuf {
+fn note(vault: &VaultFolder) -> PathBuf {
     vault.scratch("git-copy.left-out")
 }
 
 /// Removes the copy once the run is over.
-pub(crate) fn remove(vault: &Vault) {
+pub(crate) fn remove(vault: &VaultFolder) {
     // It takes up room at most, and the next run begins it again.
     let _ = fs::remove_dir_all(folder(vault));
     let _ = fs::remove_file(note(vault));
 }
 
 /// Paths of the git directory that the copy does not have.
-pub(crate) fn left_out(vault: &Vault) -> Vec<String> {
+pub(crate) fn left_out(vault: &VaultFolder) -> Vec<String> {
     let bytes = read_if_present(&note(vault)).ok().flatten();
     let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
     text.lines().map(str::to_owned).collect()
 }
 
 /// True where the copy has a file.
-pub(crate) fn has(vault: &Vault, path: &str) -> bool {
+pub(crate) fn has(vault: &VaultFolder, path: &str) -> bool {
     fs::symlink_metadata(folder(vault).join(path)).is_ok()
 }
 
 /// Writes what is missing back into the git directory; gives what that was.
 pub(crate) fn restore(
-    (repository, vault): (&Repository, &Vault),
+    (repository, vault): (&Repository, &VaultFolder),
     extent: Extent,
 ) -> Result<Vec<String>> {
     let from = folder(vault);
@@ -416,7 +416,10 @@ pub(crate) fn restore(
 }
 
 /// Writes what is missing of one entry back.
-pub(crate) fn restore_part((repository, vault): (&Repository, &Vault), part: &str) -> Result<()> {
+pub(crate) fn restore_part(
+    (repository, vault): (&Repository, &VaultFolder),
+    part: &str,
+) -> Result<()> {
     if has(vault, part) {
         write_back(repository, &folder(vault), Path::new(part))?;
     }

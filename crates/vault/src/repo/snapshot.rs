@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{CheckpointError, Result};
 use crate::repo::control::Control;
-use crate::store::Vault;
+use crate::store::VaultFolder;
 use crate::tree::manifest::Manifest;
 use crate::tree::manifest::codec::{Difference, encode};
 use ralph_base::files::{Tried, create_private_folder, write_whole};
@@ -47,17 +47,17 @@ impl Snapshot {
     }
 
     /// The folder of a snapshot.
-    pub fn folder(vault: &Vault, id: &str) -> PathBuf {
+    pub fn folder(vault: &VaultFolder, id: &str) -> PathBuf {
         vault.snapshot(id)
     }
 
     /// The index kept with a snapshot.
-    pub fn index(vault: &Vault, id: &str) -> PathBuf {
+    pub fn index(vault: &VaultFolder, id: &str) -> PathBuf {
         vault.snapshot(id).join("index")
     }
 
     /// Writes the snapshot as the difference to its parent.
-    pub fn write(&self, vault: &Vault, parent: Option<&Self>) -> Result<()> {
+    pub fn write(&self, vault: &VaultFolder, parent: Option<&Self>) -> Result<()> {
         let folder = vault.snapshot(&self.id);
         create_private_folder(&folder)?;
         let empty = Manifest::default();
@@ -78,19 +78,19 @@ impl Snapshot {
     }
 
     /// The snapshot another one is the difference to.
-    pub fn parent_of(vault: &Vault, id: &str) -> Result<Option<String>> {
+    pub fn parent_of(vault: &VaultFolder, id: &str) -> Result<Option<String>> {
         Ok(read_description(&vault.snapshot(id))?.parent)
     }
 
     /// What a snapshot itself says, without its parents: the git directory and the difference.
-    pub fn read_alone(vault: &Vault, id: &str) -> Result<(Control, Difference)> {
+    pub fn read_alone(vault: &VaultFolder, id: &str) -> Result<(Control, Difference)> {
         let folder = vault.snapshot(id);
         let description = read_description(&folder)?;
         Ok((description.control, read_difference(&folder)?))
     }
 
     /// Reads a snapshot and its parents.
-    pub fn read(vault: &Vault, id: &str) -> Result<Self> {
+    pub fn read(vault: &VaultFolder, id: &str) -> Result<Self> {
         let mut chain = Vec::new();
         let mut next = Some(id.to_owned());
         while let Some(id) = next.take() {

@@ -227,7 +227,7 @@ impl Repo {
     }
 
     /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
-    pub(crate) fn mend_head(&self, branch: &str, trash: &Path) -> Result<bool> {
+    pub(crate) fn repair_head(&self, branch: &str, trash: &Path) -> Result<bool> {
         let path = self.places.repository.git_dir.join("HEAD");
         let text = read_line_file(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);

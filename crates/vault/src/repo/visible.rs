@@ -21,7 +21,7 @@ use crate::tree::scanned::Scanned;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
 
-/// Git was asked for the settings; see [`Checkpoints::ask_settings`].
+/// Git was asked for the settings; see [`Vault::ask_settings`].
 #[derive(Debug)]
 pub(crate) struct AskedSettings {
     config: Started,
@@ -94,7 +94,7 @@ impl Repo {
             return Ok(Vec::new());
         }
         match update(git, paths) {
-            Ok(()) => return Ok(self.tell_links_to_modules(paths)),
+            Ok(()) => return Ok(self.report_links_to_modules(paths)),
             // No path is to blame, and trying them one by one would not help.
             Err(error) if is_disk_full(error.stderr()) => return Err(error.into()),
             Err(_) => {}
@@ -107,7 +107,7 @@ impl Repo {
             .partition(|path| is_behind_link(top, path));
         forget(git, &gone)?;
         let mut notices = update_one_by_one(git, &present)?;
-        notices.extend(self.tell_links_to_modules(paths));
+        notices.extend(self.report_links_to_modules(paths));
         Ok(notices)
     }
 
@@ -124,7 +124,7 @@ impl Repo {
     }
 
     /// Names links in the place of `.gitmodules`, which git silently keeps out of the index.
-    fn tell_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
+    fn report_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
         let top = &self.places.repository.work_tree;
         let is_link = |path: &Vec<u8>| {
             let metadata = fs::symlink_metadata(crate::paths::absolute(top, path));

@@ -19,7 +19,7 @@ use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::{peek, peek_last};
-use ralph_vault::store::{Vault, state_directory};
+use ralph_vault::store::{VaultFolder, state_directory};
 use ralph_vault::{CheckpointError, Diffs};
 
 /// How much of a document is shown.
@@ -127,7 +127,7 @@ impl Lookup {
         let (prompt, open) = match &repository {
             None => (String::new(), false),
             Some(repository) => {
-                let vault = Vault::folder_for(&state, repository);
+                let vault = VaultFolder::folder_for(&state, repository);
                 let open = peek(&state, repository).map_err(unread)?;
                 let open = open.filter(|open| open.change == change.name);
                 let prompt = match change.next_open() {
@@ -153,7 +153,7 @@ impl Lookup {
         if self.diffs.is_none() {
             let repository = self.repository().map_err(|it| it.to_string())?;
             let state = state_directory(&self.context.environment).map_err(|it| it.to_string())?;
-            let vault = Vault::folder_for(&state, &repository);
+            let vault = VaultFolder::folder_for(&state, &repository);
             self.diffs = Some(Diffs::new(repository, &vault));
         }
         self.diffs.as_ref().ok_or_else(String::new)

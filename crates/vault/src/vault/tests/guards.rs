@@ -7,7 +7,7 @@ use crate::tree::guard::Limits;
 use ralph_base::size::SizeLimit;
 
 /// How many copies of this size the vault has.
-fn copies(checkpoints: &Checkpoints, size: u64) -> usize {
+fn copies(checkpoints: &Vault, size: u64) -> usize {
     fn visit(folder: &Path, size: u64) -> usize {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         entries
@@ -37,7 +37,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     let mut checkpoints = yard.open();
     checkpoints.set_limits(limits).unwrap();
     checkpoints.begin_run(&run_id(), "c").unwrap();
-    let count = |checkpoints: &Checkpoints| copies(checkpoints, SIZE as u64);
+    let count = |checkpoints: &Vault| copies(checkpoints, SIZE as u64);
     assert_eq!(count(&checkpoints), 1);
     // Written anew with the same bytes, restored, and looked at by another process.
     for (number, misdeed) in [

@@ -5,10 +5,10 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::journal::steps::Step;
-use crate::session::Recovery;
+use crate::vault::Recovery;
 
 /// The journal as if it was written before the machine was started, without the last lines.
-fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
+fn machine_restarted(yard: &Yard, checkpoints: Vault, lost_lines: usize) {
     let path = checkpoints.repo.places.vault.journal();
     drop(checkpoints);
     let text = fs::read_to_string(&path).unwrap();
@@ -27,7 +27,7 @@ fn machine_restarted(yard: &Yard, checkpoints: Checkpoints, lost_lines: usize) {
 }
 
 /// Begins, saves a first story, and lets an agent do the second.
-fn second_story_done(deed: &str) -> (Yard, Checkpoints) {
+fn second_story_done(deed: &str) -> (Yard, Vault) {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run_id(), "c").unwrap();
@@ -39,7 +39,7 @@ fn second_story_done(deed: &str) -> (Yard, Checkpoints) {
 }
 
 /// The same up to where the second story is saved; the states before and after the switch.
-fn second_story_saved() -> (Yard, Checkpoints, Before) {
+fn second_story_saved() -> (Yard, Vault, Before) {
     let (yard, mut checkpoints) = second_story_done("echo second > second.txt");
     let index = yard.repo.join(".git/index");
     let before = Before {
@@ -71,7 +71,7 @@ impl Before {
     }
 }
 
-fn recover(yard: &Yard) -> (Checkpoints, Option<Recovery>) {
+fn recover(yard: &Yard) -> (Vault, Option<Recovery>) {
     let mut checkpoints = yard.open();
     let recovery = checkpoints.recover_run_now().unwrap();
     (checkpoints, recovery)

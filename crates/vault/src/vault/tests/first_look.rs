@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 
-use super::{Checkpoints, Yard, run_id, story};
+use super::{Vault, Yard, run_id, story};
 use crate::git::index::{Staged, StagedStat};
 use crate::git::object_id::ObjectId;
 use crate::repo::control::Control;
@@ -23,7 +23,7 @@ fn settled() -> Yard {
     yard
 }
 
-fn take(checkpoints: &Checkpoints) -> Scanned {
+fn take(checkpoints: &Vault) -> Scanned {
     let repository = &checkpoints.repo.places.repository;
     let vault = &checkpoints.repo.places.vault;
     vault.ensure_store(repository.format).unwrap();

@@ -11,7 +11,7 @@ use crate::repo::control::Control;
 use crate::tree::manifest::Content;
 
 /// Begins, lets `deed` happen, saves.
-pub(super) fn saved(before: &str, deed: &str) -> (Yard, Checkpoints, SaveReport) {
+pub(super) fn saved(before: &str, deed: &str) -> (Yard, Vault, SaveReport) {
     let yard = Yard::new();
     yard.sh(before);
     let mut checkpoints = yard.open();
@@ -23,7 +23,7 @@ pub(super) fn saved(before: &str, deed: &str) -> (Yard, Checkpoints, SaveReport)
 }
 
 /// Begins, lets `deed` happen, parks and restores: everything is as before.
-pub(super) fn parked(before: &str, deed: &str) -> (Yard, Checkpoints) {
+pub(super) fn parked(before: &str, deed: &str) -> (Yard, Vault) {
     let yard = Yard::new();
     yard.sh(before);
     let mut checkpoints = yard.open();
@@ -167,7 +167,7 @@ fn an_edit_outside_a_sparse_checkout_is_committed() {
 }
 
 /// Writes a step as if the program was ended right after it.
-fn killed_after(yard: &Yard, mut checkpoints: Checkpoints, step: Step) -> Checkpoints {
+fn killed_after(yard: &Yard, mut checkpoints: Vault, step: Step) -> Vault {
     checkpoints.record(&run_id(), step).unwrap();
     drop(checkpoints);
     yard.open()

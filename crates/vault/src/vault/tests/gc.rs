@@ -15,7 +15,7 @@ fn run(id: &str) -> RunId {
 }
 
 /// One run: a failed attempt that leaves a file of its own, a story, the end.
-fn one_run(yard: &Yard, id: &str) -> Checkpoints {
+fn one_run(yard: &Yard, id: &str) -> Vault {
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run(id), "c").unwrap();
     fs::create_dir_all(checkpoints.repo.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
@@ -33,7 +33,7 @@ fn one_run(yard: &Yard, id: &str) -> Checkpoints {
 
 /// Writes the journal anew with all steps of a run later than they were, so that its begin and
 /// what was made before it are not in the same second.
-fn delay(checkpoints: &Checkpoints, id: &str) {
+fn delay(checkpoints: &Vault, id: &str) {
     let path = checkpoints.repo.places.vault.journal();
     let mut text = String::new();
     for mut line in steps::read(&path).unwrap() {
@@ -48,7 +48,7 @@ fn delay(checkpoints: &Checkpoints, id: &str) {
 
 /// Every byte of every snapshot of a run can be read.
 #[track_caller]
-fn is_whole(checkpoints: &Checkpoints, yard: &Yard, id: &str) {
+fn is_whole(checkpoints: &Vault, yard: &Yard, id: &str) {
     let vault = &checkpoints.repo.places.vault;
     let store = format!("--git-dir={}", vault.store().display());
     let lines = steps::read(&vault.journal()).unwrap();
@@ -82,7 +82,7 @@ fn is_whole(checkpoints: &Checkpoints, yard: &Yard, id: &str) {
 }
 
 /// Names in a folder of the vault.
-fn names(checkpoints: &Checkpoints, folder: &str) -> Vec<String> {
+fn names(checkpoints: &Vault, folder: &str) -> Vec<String> {
     let folder = checkpoints.repo.vault_folder().join(folder);
     let listing = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = listing
@@ -92,7 +92,7 @@ fn names(checkpoints: &Checkpoints, folder: &str) -> Vec<String> {
     names
 }
 
-fn refs(checkpoints: &Checkpoints, yard: &Yard) -> String {
+fn refs(checkpoints: &Vault, yard: &Yard) -> String {
     let store = checkpoints.repo.vault_folder().join("store");
     let store = format!("--git-dir={}", store.display());
     yard.git_args(&[&store, "for-each-ref", "--format=%(refname)"])

@@ -6,7 +6,7 @@ use super::*;
 use crate::diff::shown::Diffs;
 use crate::diff::{Diff, FileDiff};
 
-fn diffs(checkpoints: &Checkpoints) -> Diffs {
+fn diffs(checkpoints: &Vault) -> Diffs {
     Diffs::new(
         checkpoints.repo.repository().clone(),
         checkpoints.repo.vault_folder(),

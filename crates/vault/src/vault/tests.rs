@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
-use super::{AfterRecovery, Checkpoints, Recovery};
+use super::{AfterRecovery, Recovery, Vault};
 use crate::error::{CheckpointError, Result};
 use crate::journal::steps::StoryNote;
 use crate::operations::begin::{BeginRequest, Begun};
@@ -30,7 +30,7 @@ use crate::outcome::{FailureKind, FinishChoice};
 use crate::store::VaultError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 
-impl Checkpoints {
+impl Vault {
     fn begin_run(&mut self, run: &RunId, change: &str) -> Result<Begun> {
         self.begin(BeginRequest {
             run,
@@ -140,10 +140,10 @@ impl Yard {
         fs::read_to_string(self.repo.join(path)).unwrap()
     }
 
-    fn open(&self) -> Checkpoints {
+    fn open(&self) -> Vault {
         // A process that another test is just about to start holds the lock for a moment.
         for _ in 0..500 {
-            let opened = Checkpoints::open(&self.repo, &self.state, Duration::from_secs(30));
+            let opened = Vault::open(&self.repo, &self.state, Duration::from_secs(30));
             match opened {
                 Err(CheckpointError::Vault(VaultError::Locked { .. })) => {
                     std::thread::sleep(Duration::from_millis(10));
@@ -607,7 +607,7 @@ fn an_original_branch_that_moved_on_is_merged_or_nothing_changes() {
 fn a_second_process_is_refused() {
     let yard = Yard::new();
     let _first = yard.open();
-    let second = Checkpoints::open(&yard.repo, &yard.state, Duration::from_secs(30));
+    let second = Vault::open(&yard.repo, &yard.state, Duration::from_secs(30));
     let error = second.unwrap_err();
     assert!(error.is_refusal());
     assert!(

@@ -15,7 +15,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     let reason = Some("it failed".to_owned());
     checkpoints.park_and_restore(setback(&first, reason.clone()));
     checkpoints.invalidate_scan();
-    let nothing = checkpoints.take_in_meanwhile().unwrap();
+    let nothing = checkpoints.include_user_changes().unwrap();
     assert_eq!(nothing, Meanwhile::default());
 
     checkpoints.invalidate_scan();
@@ -23,7 +23,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     yard.write("staged.txt", "only staged\n");
     yard.git("add staged.txt");
     fs::remove_file(yard.repo.join("staged.txt")).unwrap();
-    let meanwhile = checkpoints.take_in_meanwhile().unwrap();
+    let meanwhile = checkpoints.include_user_changes().unwrap();
     assert!(meanwhile.changed);
     // What the next attempt is told of the last one is not forgotten.
     let open = checkpoints.open_run().unwrap();
