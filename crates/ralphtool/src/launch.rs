@@ -127,7 +127,7 @@ pub(crate) async fn prepare(
     let vault = open_vault(request, context).await?;
     let repaired = vault.repaired.clone();
     let prepared = prepare_in(vault, request, context);
-    // The run reports what was repaired; where there is none, it must not go pending_notices.
+    // The run reports what was repaired; where there is none, it must still be reported.
     let said = repaired.iter().filter_map(recovered);
     prepared.map_err(|failure| said.fold(failure, Failure::hint))
 }

@@ -398,7 +398,7 @@ enum Happened {
     Ended,
 }
 
-/// Waits for the running process; for ever where none runs.
+/// Waits for the running process; without end where none runs.
 async fn next_of(running: &mut Option<Running>) -> Happened {
     match running {
         Some(Running::Agent(agent)) => agent.next().await,
@@ -407,7 +407,7 @@ async fn next_of(running: &mut Option<Running>) -> Happened {
     }
 }
 
-/// Waits for the user at the screen; for ever without a screen.
+/// Waits for the user at the screen; without end where there is no screen.
 async fn next_command(user: &mut Option<mpsc::Receiver<UserCommand>>) -> Option<UserCommand> {
     match user {
         Some(user) => user.recv().await,

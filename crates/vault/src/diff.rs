@@ -45,11 +45,11 @@ impl Diff {
 /// What is not shown of a diff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// So many lines; they are counted in their files.
+    /// How many lines; they are counted in their files.
     pub lines: usize,
     /// It went on after what was read, so that files may be missing and counts too low.
     pub unread: bool,
-    /// So many new files are missing in it.
+    /// How many new files are missing in it.
     pub new_files: usize,
 }
 

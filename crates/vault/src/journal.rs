@@ -14,6 +14,6 @@ use ralph_base::ids::RunId;
 pub(crate) struct Log {
     pub(crate) journal: Journal,
     pub(crate) state: RunState,
-    /// A kept run that is taken for open, which the journal says with the next step of it.
+    /// A kept run that was opened again; the journal says so with its next step.
     pub(crate) reopened: Option<RunId>,
 }

@@ -6,7 +6,7 @@
 //! last checkpoint. At the end the work goes back to the user's branch, stays, or is taken back.
 //! Nothing is switched before what it needs is durable, and nothing is removed before it is saved.
 //!
-//! Everything here is synchronous and carries out what it is told; whether to retry, to stop or to
+//! Everything here is synchronous and carries out what it is asked to; whether to retry, stop or
 //! finish is decided by the caller.
 //!
 //! From the bottom up, each module imports only modules of the rows above it:

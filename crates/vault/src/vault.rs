@@ -34,9 +34,9 @@ pub struct Vault {
     pub(crate) _repository_lock: RepositoryLock,
     /// The snapshot of the current checkpoint, once it was needed.
     pub(crate) loaded: Option<Arc<Snapshot>>,
-    /// Refs after the last restore: what changed before it was told already.
+    /// Refs after the last restore: what changed before it is reported already.
     pub(crate) reported_refs: Option<Refs>,
-    /// What was mended when nobody could be told.
+    /// What was repaired and is not reported yet.
     pub(crate) pending_notices: Vec<Notice>,
     /// Where the repository was at its last run, if it was moved since; until that is said.
     pub(crate) moved_from: Option<PathBuf>,

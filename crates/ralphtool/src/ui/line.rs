@@ -327,7 +327,7 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
     Some(line)
 }
 
-/// A line that starts with a fixed word and goes on with a text of the agent or the user.
+/// A fixed word, then a text of the agent or the user.
 fn headed(head: &str, body: &str, weight: Weight, style: Style) -> Line {
     let mut lines = clean_lines(body).into_iter();
     let text = format!("{head}{}", lines.next().unwrap_or_default());

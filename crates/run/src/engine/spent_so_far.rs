@@ -1,5 +1,5 @@
 //! What an open run has done and spent so far, as its record says. A record that does not say what
-//! was spent is never taken for one of a run that spent nothing: a run with a budget is refused.
+//! was spent never counts as nothing spent: a run with a budget is refused.
 
 use std::path::Path;
 

@@ -45,7 +45,7 @@ pub(crate) fn outside_of_last(checkpoints: &Vault) -> Option<PathBuf> {
     Some(folder.join(OUTSIDE_FOLDER))
 }
 
-/// What an attempt is told beyond its story.
+/// What the prompt says beyond the story.
 pub(super) struct Briefing {
     /// How the attempt before it failed.
     pub(super) previous: Option<Previous>,

@@ -8,14 +8,14 @@ use ralph_vault::error::Notice;
 use super::{Engine, EngineError, chain};
 use crate::machine::{Input, NO_ANSWER_HINT, Ticket};
 
-/// What failed where the tree is not as it was before a gate.
+/// What failed if the changes of a gate could not be undone.
 pub(super) const NOT_UNDONE: &str = "could not undo what a gate changed";
 
 pub(super) type Answer = Result<Input, StepError>;
 
 /// Why a step did not succeed.
 pub(super) enum StepError {
-    /// The machine is told, and decides what follows.
+    /// The machine gets it, and decides what follows.
     Failed {
         what: String,
         reason: String,
@@ -50,7 +50,7 @@ impl StepError {
         Self::new(what, chain(error), hint)
     }
 
-    /// A fault of this program, which must end the run and not leave it waiting for ever.
+    /// A fault of this program, which must end the run and not leave it waiting.
     pub(super) fn internal(reason: impl Into<String>) -> Self {
         let what = "internal error: a step of the loop got no answer";
         Self::new(what, reason, NO_ANSWER_HINT)

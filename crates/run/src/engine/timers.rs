@@ -39,7 +39,7 @@ impl Timers {
         self.due.remove(&timer);
     }
 
-    /// Waits for the next timer; for ever where none is set. Cancel-safe.
+    /// Waits for the next timer; without end where none is set. Cancel-safe.
     pub(super) async fn next(&mut self) -> Timer {
         loop {
             let Some((timer, when)) = self.nearest() else {

@@ -216,7 +216,7 @@ struct World {
     counted: HashMap<StoryId, u32>,
     /// The system wants the program gone.
     leaving: bool,
-    /// Notes that no attempt was told.
+    /// Notes that no prompt had.
     untold: usize,
     ended: bool,
     order: Order,
@@ -408,7 +408,7 @@ impl World {
     fn backlog(&mut self, pick: u8) -> Input {
         let mut stories = self.stories.clone();
         if pick == 7 {
-            // Somebody opened the boxes again.
+            // The user opened the boxes again.
             stories[0] = super::script::story("1", StoryState::Open);
         }
         let ticket = self.ticket;

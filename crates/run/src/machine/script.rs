@@ -130,7 +130,7 @@ pub(super) fn asked(effect: &Effect) -> Option<Ticket> {
     }
 }
 
-/// 12:00 and so many seconds.
+/// 12:00 plus these seconds.
 pub(super) fn clock(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_014_400 + seconds).unwrap()
 }

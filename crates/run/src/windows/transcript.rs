@@ -139,7 +139,7 @@ impl Transcript {
     }
 
     /// Looks for a text from an entry on, itself included, forward or backward, and gives up
-    /// after about so many bytes.
+    /// after about that many bytes.
     pub fn find(
         &self,
         needle: &str,
@@ -234,7 +234,7 @@ impl Transcript {
         Ok(detail(&bytes))
     }
 
-    /// Reads finished entries again from a mark on; `each` is told where each ended.
+    /// Reads finished entries again from a mark on; `each` gets where each ended.
     fn read_from(
         &self,
         mark: &Mark<EntryReader>,

@@ -1,6 +1,6 @@
 //! An index of git with some of its paths changed, and the tree it then stands for, worked out
 //! without a git process: the entries that stay are copied as they are, and only the trees of
-//! folders something changed in are made anew.
+//! folders something changed in are written again.
 //!
 //! Bytes in, bytes out. An index that says more than plain entries (conflicts, a split or sparse
 //! index, no known trees) is none of its business: then there is no answer, and git is asked.
@@ -94,7 +94,7 @@ fn cut(value: u64) -> u32 {
     u32::try_from(value & 0xffff_ffff).unwrap_or_default()
 }
 
-/// What becomes of paths; none means that a path is no longer there.
+/// What paths change to; none removes a path.
 pub(crate) type Edits = BTreeMap<Vec<u8>, Option<Staged>>;
 
 /// An index after its edits.

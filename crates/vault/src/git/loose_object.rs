@@ -1,7 +1,7 @@
 //! Writing objects into a repository the way git does it for a few: each deflated in a file of its
 //! own, named by its id.
 //!
-//! Nothing here is synced: whoever leans on an object makes it durable first.
+//! Nothing here is synced: callers that depend on an object sync it first.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -102,8 +102,8 @@ impl<'a> Writer<'a> {
         self.replace((id, kind), bytes)
     }
 
-    /// The same, but what is there already counts only where it is those bytes, in a file that
-    /// nobody else has a link to: what is written into that one by others would be here, too.
+    /// Writes an object. One that exists counts only if it has these bytes, in a file that
+    /// has no other link: writing to the other name would change this one too.
     pub(crate) fn write_apart(
         &mut self,
         (id, kind): (&ObjectId, &str),

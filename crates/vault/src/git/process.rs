@@ -91,7 +91,7 @@ impl Started {
         self.finish(&[], u64::MAX)?.answer(command)
     }
 
-    /// Gives git its input and waits for its answer, of which at most so many bytes are read.
+    /// Gives git its input and waits for its answer; reads at most `most` bytes of it.
     fn finish(mut self, input: &[u8], most: u64) -> Result<GitOutput, GitError> {
         let deadline = Instant::now() + self.timeout;
         let said = converse(&mut self.child, input, most, deadline);
@@ -170,7 +170,7 @@ impl Git {
         self.with(|git| git.index = Some(index.to_owned()))
     }
 
-    /// The same, but objects are written to `own`, and read from `also` too where one is given.
+    /// Git that writes objects to `own`, and reads them from `also` too.
     #[must_use]
     pub fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {
         self.with(|git| git.object_directory = Some((own.to_owned(), also.map(Path::to_owned))))
@@ -184,20 +184,20 @@ impl Git {
         }
     }
 
-    /// The same, but only the repository's own configuration is read.
+    /// Git that reads the repository's own configuration only.
     #[must_use]
     pub fn with_own_config(&self) -> Self {
         self.with(|git| git.own_config = true)
     }
 
-    /// The same, but what it writes is not synced: for what a barrier follows before anything leans
+    /// Git that syncs nothing: for writes that a barrier follows before anything depends
     /// on it. Never for refs and HEAD of the user's: those must not be empty after an outage.
     #[must_use]
     pub fn unsynced(&self) -> Self {
         self.with(|git| git.synced = false)
     }
 
-    /// The same with another timeout.
+    /// Git with another timeout.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Self {
         Self {
@@ -206,19 +206,19 @@ impl Git {
         }
     }
 
-    /// The same with more time, for steps whose cost grows with the work tree.
+    /// Git with more time, for steps whose cost grows with the work tree.
     #[must_use]
     pub fn patient(&self) -> Self {
         self.with(|git| git.timeout = git.timeout.saturating_mul(40))
     }
 
-    /// The same, but what it writes names this committer.
+    /// Git with this committer.
     #[must_use]
     pub fn with_committer(&self, committer: Committer) -> Self {
         self.with(|git| git.committer = Some(committer))
     }
 
-    /// The same, but attributes come from a tree, and not from files.
+    /// Git that reads attributes from a tree, and not from files.
     #[must_use]
     pub fn with_attributes_of(&self, tree: &'static str) -> Self {
         self.with(|git| git.attributes = Some(tree))
@@ -265,11 +265,11 @@ impl Git {
         })
     }
 
-    /// Runs git and gives at most so many bytes of its answer, and whether there was more.
+    /// Runs git; returns at most `most` bytes of its answer, and whether there was more.
     pub fn run_up_to(&self, args: impl Args, most: usize) -> Result<(Vec<u8>, bool), GitError> {
         let args = own(args);
         let mut output = self.output_up_to(&args, &[], most as u64 + 1)?;
-        // Git ends with an error when nobody listens any more.
+        // Git fails once its output is no longer read.
         let is_cut = output.stdout.len() > most;
         if !is_cut {
             return Ok((output.answer(shown(&args))?, false));

@@ -27,7 +27,7 @@ const PER_WORK_TREE: &[&str] = &["refs/bisect", "refs/worktree", "refs/rewritten
 /// Words in a configuration that may lead git to other files, or to another ref storage.
 const NOT_ORDINARY: &[&[u8]] = &[b"include", b"refstorage"];
 
-/// So many symbolic refs in a row git follows at most.
+/// Git follows at most this many symbolic refs in a row.
 const LONGEST_CHAIN: usize = 5;
 
 /// A file changed this recently is read again: its time may not show the next change.

@@ -50,7 +50,7 @@ pub enum RepositoryError {
         /// What git said.
         stderr: String,
     },
-    /// Git would wait for a named pipe for ever.
+    /// Git would wait for a named pipe without end.
     #[error("`{0}` is a named pipe, where git expects a file")]
     Pipe(PathBuf),
     /// Git did not work.

@@ -9,6 +9,6 @@ use ralph_base::ids::StoryId;
 pub struct Reopening {
     pub story: StoryId,
     pub gate: String,
-    /// What the next attempt is told.
+    /// What the prompt of the next attempt says.
     pub reason: String,
 }

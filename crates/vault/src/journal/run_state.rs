@@ -15,9 +15,9 @@ use ralph_base::ids::{AttemptId, RunId, StoryId};
 pub enum Phase {
     /// Branch, HEAD or index may be old or new; the work tree is untouched.
     Beginning,
-    /// At a checkpoint, nothing under way.
+    /// At a checkpoint, nothing in progress.
     Still,
-    /// An agent may be half-way, or alive.
+    /// An attempt is in progress; its agent may still run.
     Working(AttemptId),
     /// The attempt is in the vault; the tree may be anything between it and the checkpoint.
     Restoring,
@@ -179,7 +179,7 @@ impl RunState {
         self.current.as_ref().or(ended).or(undoable)
     }
 
-    /// Runs that can still be gone on with, finished in another way, or taken back.
+    /// Runs that can still be resumed, finished in another way, or undone.
     pub(crate) fn needed_runs(&self) -> Vec<RunId> {
         let open = self.current.iter().map(|current| &current.intent.run);
         let ended = self.ended.iter().map(|ended| &ended.run.intent.run);
@@ -189,7 +189,7 @@ impl RunState {
         all.cloned().collect()
     }
 
-    /// True where both say the same of today; what came before a run may be forgotten.
+    /// True where both have the same present state; what came before a run may differ.
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         self.without_past() == other.without_past()
     }

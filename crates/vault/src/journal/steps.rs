@@ -193,7 +193,7 @@ impl Step {
         match self {
             // Verified: what the agent wrote is not synced either, so after an outage the attempt
             // counts as interrupted. Saved: the intent is durable and is carried out again.
-            // PutBack: so is a restore, as long as nobody but an attempt comes after it.
+            // PutBack: so is a restore, as long as only an attempt follows it.
             Self::Verified { .. } | Self::Saved | Self::PutBack => Durable::Nothing,
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
@@ -202,7 +202,7 @@ impl Step {
             // or of whatever else comes next, makes this one durable too.
             Self::Begun => Durable::Files,
             // Restored, too: if the run ends here, what differs from the checkpoint at the next
-            // start is taken for the user's, and must not be a file that lost its bytes.
+            // start counts as the user's, and must not be a file that lost its bytes.
             Self::BeginIntent { .. }
             | Self::BeginTakenBack
             | Self::Parked { .. }
@@ -417,7 +417,7 @@ impl Journal {
             return Ok(());
         }
         let durable = match line.step.durable() {
-            // Nobody could tell later whether to believe it.
+            // A later start could not decide whether to believe it.
             Durable::Nothing | Durable::Files if line.uptime.is_none() => Durable::FilesThenLine,
             durable => durable,
         };
@@ -454,7 +454,7 @@ impl Journal {
 /// What the name of a vault ends with that was moved aside because its journal is damaged.
 pub const DAMAGED: &str = ".damaged";
 
-/// What to do about a journal that cannot be read: the program would refuse for ever.
+/// What to do about a journal that cannot be read: the program would always refuse.
 pub fn damaged_journal(vault: &Path) -> String {
     let mut aside = vault.as_os_str().to_owned();
     aside.push(DAMAGED);

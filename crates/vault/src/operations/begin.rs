@@ -84,7 +84,7 @@ impl Vault {
         let carried_out = self.repo.carry_out_begin(&intent, &prepared.refs, &head);
         self.repo.ready_branch = None;
         if let Err(error) = carried_out {
-            // Half a begin helps nobody; should this fail too, the next start does it.
+            // Undo the half of it that was done; if this fails too, the next start does it.
             let _ = self.recover(AfterRecovery::Continue);
             return Err(error);
         }

@@ -195,7 +195,7 @@ impl Repo {
         Ok(goners)
     }
 
-    /// Moves paths to the trash; what belongs to somebody else may have to stay.
+    /// Moves paths to the trash; what belongs to another user may have to stay.
     fn trash_all(&self, paths: Vec<Vec<u8>>, trash: &Path) -> Result<Vec<Notice>> {
         let places = &self.places;
         let trash = trash.join("files");
@@ -285,7 +285,7 @@ impl Repo {
     }
 
     /// Indexes of submodules and of repositories within the tree get their times back, also those
-    /// that git wrote anew with the same bytes.
+    /// that git wrote again with the same bytes.
     fn index_times(&self, target: &Manifest) -> Result<()> {
         let places = &self.places;
         let entries = target.entries.iter();
@@ -313,7 +313,7 @@ impl Repo {
                 continue;
             }
             let full = places.full(path);
-            // Somebody else's folder can only be as it was.
+            // The folder of another user cannot have changed.
             let now = fs::symlink_metadata(&full).map(|now| now.mode() & 0o7777);
             if now.is_ok_and(|now| now == entry.stat.mode) {
                 continue;
@@ -424,7 +424,7 @@ impl Writer<'_> {
     }
 
     /// Makes the folders above a path, moving aside what is in their place. From the top down: a
-    /// folder below a link is somebody else's.
+    /// folder below a link is elsewhere.
     fn make_parents(&self, full: &Path) -> Result<()> {
         let top = &self.places.repository.work_tree;
         let parent = match full.parent() {

@@ -16,11 +16,11 @@ use crate::vault::Vault;
 
 /// Whom the tree belongs to once gates ran.
 enum TreeOwner {
-    /// What changed in it is theirs; with what was mended of the git directory.
+    /// Gates made all changes in it; with what was repaired of the git directory.
     Gates(Vec<Notice>),
-    /// Somebody committed: what is in it cannot be told apart from that.
+    /// A commit was made: what gates changed cannot be told apart from it.
     Committed,
-    /// Somebody went elsewhere with HEAD: what is in it is the user's.
+    /// HEAD was moved: what is in it is the user's.
     Users(Head),
 }
 

@@ -1,5 +1,5 @@
 //! The user works meanwhile: what changed while no agent was at work becomes part of the checkpoint
-//! the next attempt starts from, and what somebody else than the agent did to branches is said.
+//! the next attempt starts from, and changes to branches that the agent did not make are reported.
 
 use super::save::{Checkpoint, Commit, descends};
 use crate::error::{CheckpointError, Notice, Result};
@@ -77,7 +77,7 @@ impl Vault {
 }
 
 impl Repo {
-    /// Stops where somebody else than the agent took HEAD elsewhere: what is in the tree is theirs.
+    /// Refuses where the user moved HEAD: what is in the tree is the user's.
     pub(crate) fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
         if !self.user_switched(current, head) {
             return Ok(());
@@ -128,7 +128,7 @@ impl Repo {
         ))
     }
 
-    /// Says which commits, that somebody else than the agent made, are below the checkpoint, and
+    /// Reports which commits, not made by the agent, are below the checkpoint, and
     /// keeps those that cannot be.
     pub(crate) fn report_commits_below(
         &self,

@@ -1,6 +1,6 @@
 //! A move: work tree, branches, HEAD, index and, where asked for, config and stash go from one
 //! state to another. Both are snapshots in the vault before anything is touched, so that a move can
-//! be gone on with after a crash, and taken back at any time.
+//! be completed after a crash, and undone at any time.
 //!
 //! Only paths that differ between the two are touched: what the user edits elsewhere stays.
 
@@ -255,7 +255,7 @@ impl Vault {
         Ok(notices)
     }
 
-    /// Goes on with a move that was interrupted, unless somebody has gone on working since: then
+    /// Completes a move that was interrupted, unless the user has worked on since: then
     /// what it was about to do is no longer right.
     pub(crate) fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
         self.repo.mark_processes(run);
@@ -315,7 +315,7 @@ pub(crate) fn over<'a>(
     target
 }
 
-/// Paths of a move that are neither as they were nor as they will be: somebody edited them.
+/// Paths of a move that are neither as they were nor as they will be: the user edited them.
 fn edited_since(
     paths: &BTreeSet<&Vec<u8>>,
     (before, after): (&Manifest, &Manifest),

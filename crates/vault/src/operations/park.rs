@@ -42,7 +42,7 @@ pub struct ParkReport {
 pub struct Setback {
     /// Which.
     pub attempt: AttemptId,
-    /// What the next attempt is told.
+    /// What the prompt of the next attempt says.
     pub told: Option<String>,
     /// It uses up a retry.
     pub counts: bool,

@@ -299,7 +299,7 @@ fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
     Ok(())
 }
 
-/// A repository of the whole home directory is somebody's dotfiles, not a project.
+/// A repository of the whole home directory holds dotfiles, and is not a project.
 fn refuse_home(work_tree: &Path) -> Result<()> {
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
     if home.and_then(|home| home.canonicalize().ok()).as_deref() == Some(work_tree) {

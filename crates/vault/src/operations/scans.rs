@@ -26,7 +26,7 @@ impl Vault {
 }
 
 impl Vault {
-    /// Somebody else may change the tree from now on.
+    /// The user, an agent or a gate may change the tree from now on.
     pub(crate) fn invalidate_scan(&mut self) {
         self.tree.invalidate_scan();
     }

@@ -1,5 +1,5 @@
 //! What an interrupted attempt left in place of parts of the git directory is moved aside before git
-//! is asked where the repository is: git would wait for a named pipe for ever.
+//! is asked where the repository is: git would wait for a named pipe without end.
 
 use std::fs;
 use std::path::Path;

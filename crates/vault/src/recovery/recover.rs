@@ -38,7 +38,7 @@ const OF_GIT: &[&str] = &[
 ];
 
 impl Vault {
-    /// Mends what an interrupted run left; none where there is nothing to mend. Processes of the
+    /// Recovers what an interrupted run left; none where nothing was interrupted. Processes of the
     /// run must be dead.
     pub(crate) fn recover(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
         let repaired = std::mem::take(&mut self.pending_notices);
@@ -71,7 +71,7 @@ impl Vault {
                 self.restore_again(&current, after)?
             }
             Phase::Still if after_outage => return self.settle(&current),
-            // Whoever started this may go away again, and the user come.
+            // The user may change the tree once this process ends.
             Phase::Still => {
                 self.settle_restore()?;
                 return Ok(None);
@@ -143,7 +143,7 @@ impl Vault {
             self.repo.swap_index(&index, &trash)?;
             format!("took it back: HEAD is on {}", intent.head.shown())
         } else {
-            // Somebody has gone on working from there; no file was touched by the begin.
+            // The user has worked on since; no file was touched by the begin.
             "left everything as it is: it has changed since".to_owned()
         };
         self.record(&intent.run, Step::BeginTakenBack)?;
@@ -236,7 +236,7 @@ impl Vault {
     }
 
     /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
-    /// it holds something that is neither, somebody edited since: then all of it is parked once
+    /// it holds something that is neither, the user edited it: then all of it is parked once
     /// more, under a name of its own.
     fn restore_again(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
@@ -427,7 +427,7 @@ impl Log {
 
 impl Repo {
     /// Moves halves of task files aside that this program was writing when it died: in the tree
-    /// they would be taken for the user's.
+    /// they would count as the user's.
     fn clear_plan_halves(&self, current: &Current) -> Result<()> {
         let Some(folder) = &current.intent.plan_folder else {
             return Ok(());

@@ -15,7 +15,7 @@ use ralph_base::files::read_plain;
 /// What the log of HEAD says of a switch of ours.
 const OWN_SWITCH: &str = "ralphtool: switch";
 
-/// A command that was killed may have run on for so many seconds after the last line of its trace.
+/// A killed command may have run for this many seconds after the last line of its trace.
 const KILLED_GRACE: i64 = 5;
 
 /// What a trace says of one git process.

@@ -20,7 +20,7 @@ const CONVERTING: &[&str] = &["filter", "ident", "working-tree-encoding"];
 const USUAL_PLACES: &[&str] = &["/etc/gitattributes", "/usr/local/etc/gitattributes"];
 
 /// Settings that take more than the bytes and the mode of a file, and their ordinary values. Those that
-/// fold names (`core.ignoreCase`, `core.precomposeUnicode`) do nothing to a path that git is told.
+/// fold names (`core.ignoreCase`, `core.precomposeUnicode`) do not change a path that git is given.
 const ORDINARY: &[(&str, &[&str])] = &[
     ("core.filemode", &["true", "yes", "on", "1"]),
     ("core.symlinks", &["true", "yes", "on", "1"]),

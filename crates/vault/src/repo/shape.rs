@@ -76,7 +76,7 @@ pub struct Shape {
     /// Where `.git` of the work tree points, if it is a link.
     pointer: Option<PathBuf>,
     shared: BTreeMap<String, Node>,
-    /// The same of the work tree's own git directory, if that is another one.
+    /// What is in the work tree's own git directory, if that is another one.
     own: BTreeMap<String, Node>,
 }
 

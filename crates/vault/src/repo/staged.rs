@@ -18,7 +18,7 @@ use ralph_base::files::read_plain;
 /// How the agent's index differs from the checkpoint, apart from what the files show.
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
-    /// Ignored files that were added all the same.
+    /// Ignored files that were added anyway.
     pub added: Vec<Vec<u8>>,
     /// Files that are still there, but ignored and no longer tracked.
     pub removed: Vec<Vec<u8>>,
@@ -43,7 +43,7 @@ impl Repo {
         let head = current.commit.to_string();
         let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames"];
         let listing = index.run(args.into_iter().chain([head.as_str()]));
-        // An index nobody can read says nothing.
+        // An unreadable index says nothing.
         let listing = listing.unwrap_or_default();
         let mut fields = nul_separated(&listing);
         let entries = &mut Arc::make_mut(&mut taken.manifest).entries;
@@ -77,7 +77,7 @@ impl Repo {
         Ok(staged)
     }
 
-    /// True where nobody has written the index since the checkpoint put it there.
+    /// True where the index was not written since the checkpoint put it there.
     pub(crate) fn index_is_as_left(&self, base: &Snapshot) -> bool {
         let left = Snapshot::index(&self.places.vault, &base.id);
         let of = |path: &std::path::Path| {

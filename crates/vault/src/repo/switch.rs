@@ -27,7 +27,7 @@ const INDEX_TRIES: u32 = 40;
 /// What git's logs say of a branch that was moved.
 const MOVED: &str = "ralphtool: move to checkpoint";
 
-/// The same of HEAD.
+/// The reflog message for a switch of HEAD.
 const SWITCHED: &str = "ralphtool: switch";
 
 impl Repo {
@@ -183,7 +183,7 @@ impl Repo {
         Ok(())
     }
 
-    /// The same of HEAD, where it is to go to a branch; gives the file.
+    /// Prepares the file that becomes HEAD when it moves to a branch.
     pub(crate) fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
         let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
         let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
@@ -191,7 +191,7 @@ impl Repo {
         Ok(path)
     }
 
-    /// The same, but where the very same is there already nothing is done.
+    /// Swaps the index, unless it has the same content already.
     pub(crate) fn put_index_back(&self, from: &Path, trash: &Path) -> Result<()> {
         let (kept, index) = (from.to_owned(), self.places.repository.index());
         if is_same_index(&kept, &index) {
@@ -264,7 +264,7 @@ fn create_plain(path: &Path) -> io::Result<fs::File> {
     options.write(true).create_new(true).mode(0o666).open(path)
 }
 
-/// False where somebody took the lock just before us.
+/// False where another process took the lock first.
 fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result<bool> {
     let mut source = match fs::File::open(from) {
         Ok(file) => file,

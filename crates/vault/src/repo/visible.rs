@@ -241,7 +241,7 @@ fn ignore_settings(config: &str) -> IgnoreSettings {
     let folds = folds.is_some_and(|value| !["false", "no", "off", "0"].contains(&value.as_str()));
     IgnoreSettings {
         excludes_file: value_of(config, "core.excludesfile"),
-        // Elsewhere git is told that names differ by case, whatever the configuration says.
+        // Elsewhere git runs with names that differ by case, whatever the configuration says.
         folds_case: cfg!(target_os = "macos") && folds,
     }
 }
@@ -276,7 +276,7 @@ fn is_behind_link(top: &Path, path: &[u8]) -> bool {
     })
 }
 
-/// Paths the private index must forget before it is told of them: those git would take for
+/// Paths to remove from the private index before they are added: those git would treat as
 /// unchanged, and in a sparse checkout those it would take for not meant to be here.
 pub(crate) fn to_forget(base: &Snapshot, taken: &Scanned) -> Vec<Vec<u8>> {
     let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);

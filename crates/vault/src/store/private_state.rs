@@ -76,7 +76,7 @@ pub(super) fn check(state: &Path) -> Result<(), StateDirectoryError> {
     Ok(())
 }
 
-/// A link counts as what it leads to; nobody else can have made one in a folder of ours.
+/// A link counts as what it leads to; other users cannot make one in our folder.
 fn check_folder(folder: &Path, own: u32) -> Result<(), StateDirectoryError> {
     let Ok(found) = fs::metadata(folder) else {
         return Ok(());

@@ -1,5 +1,5 @@
 //! Lock files that a git process of ours left in the vault when it was killed. Git refuses to touch
-//! what they lock for ever, so the next process that holds the vault moves them aside.
+//! what they lock without end, so the next process that holds the vault moves them aside.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Several agents: who takes over, who comes back, what is waited for, when nobody is left.
+//! Several agents: who takes over, who comes back, what is waited for, when no agent is left.
 
 use pretty_assertions::assert_eq;
 

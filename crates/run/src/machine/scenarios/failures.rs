@@ -7,7 +7,7 @@ use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
 use ralph_agents::agent_event::AgentEvent;
 
-/// An agent's end that uses a retry: the failure it is, its reason, what the next one is told.
+/// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
 #[track_caller]
 fn uses_a_retry(end: AgentEnd, kind: FailureKind, reason: &str, told: Option<&str>) {
     let mut script = Script::working(keep());

@@ -51,7 +51,7 @@ fn cancel_wait() -> Effect {
     }
 }
 
-/// What an attempt is told after this one of story 1, which left no reason.
+/// What the prompt says after this attempt of story 1, which left no reason.
 fn after(attempt: u32) -> Previous {
     Previous {
         reason: None,

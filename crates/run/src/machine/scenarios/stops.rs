@@ -16,7 +16,7 @@ fn stop_agent(grace: u64) -> Effect {
     }
 }
 
-/// The run ends as stopped after so many stories and attempts, and is finished.
+/// The run ends as stopped after these stories and attempts, and is finished.
 fn over(done: usize, attempts: u32, ticket: u64) -> [Effect; 2] {
     [
         run_ended(Outcome::Stopped, done, attempts),

@@ -1,4 +1,4 @@
-//! What follows from an attempt that changed what it had better not.
+//! What follows from an attempt that changed what it should not.
 
 use pretty_assertions::assert_eq;
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::Process;
 
 /// All processes. Where they cannot be listed, one that may hold everything: a lock is then never
-/// taken for stale.
+/// treated as stale.
 pub(super) fn processes(lock: &Path) -> Vec<Process> {
     let Some(listing) = answer(Command::new("ps").args(["-axww", "-o", "pid=,uid=,args="])) else {
         return vec![unknown(lock)];

@@ -55,5 +55,5 @@ pub(super) const CONFIG: &[&str] = &[
 /// Settings that make what git writes durable.
 pub(super) const SYNCED: &[&str] = &["core.fsync=all", "core.fsyncMethod=batch"];
 
-/// Settings where somebody else makes durable what git writes, before anything leans on it.
+/// Settings for git where the caller syncs what it writes before anything depends on it.
 pub(super) const UNSYNCED: &[&str] = &["core.fsync=none"];

@@ -27,7 +27,7 @@ pub(crate) struct RefUpdate<'a> {
     pub ready: Option<&'a Path>,
 }
 
-/// What becomes of a ref. Names are full ones.
+/// A change to a ref. Names are full names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RefChange<'a> {
     /// The branch HEAD is on moves.
