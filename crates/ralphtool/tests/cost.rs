@@ -110,11 +110,12 @@ fn a_story_needs_no_git_process_and_one_walk() {
 }
 
 #[test]
-fn a_gate_adds_no_git_process_to_a_story() {
+fn a_gate_adds_no_git_process_and_one_walk_to_a_story() {
     let gate = "[[gate]]\nname = \"t\"\nrun = \"true\"\n";
-    let (calls, _) = costs(GOOD, gate);
+    let (calls, walks) = costs(GOOD, gate);
     let none: Vec<String> = Vec::new();
     assert_eq!(&calls[1..4], [none.clone(), none.clone(), none]);
+    assert_eq!(&walks[1..4], [2, 2, 2]);
 }
 
 #[test]

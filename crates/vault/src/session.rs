@@ -443,7 +443,7 @@ impl Session<Attempt> {
     /// Gates run from here on: what they change to the tree that [`Self::changed`] found can be undone.
     pub fn start_gates(&mut self) {
         let scan = self.state.scan.take();
-        self.state.before_gates = scan.map(|scan| self.vault.before_gates(&scan));
+        self.state.before_gates = scan.map(|scan| self.vault.before_gates(scan));
     }
 
     /// Makes what a gate changed part of the work.

@@ -28,6 +28,8 @@ enum TreeOwner {
 #[derive(Debug)]
 pub(crate) struct TreeBeforeGates {
     manifest: Arc<Manifest>,
+    /// The scan that found it; none where it is the checkpoint.
+    scan: Option<Scanned>,
     skipped: Vec<Vec<u8>>,
     /// Where HEAD was; unknown where git could not say.
     head: Option<Head>,
@@ -35,9 +37,10 @@ pub(crate) struct TreeBeforeGates {
 
 impl Vault {
     /// The tree as a scan just found it.
-    pub(crate) fn before_gates(&self, taken: &Scanned) -> TreeBeforeGates {
+    pub(crate) fn before_gates(&self, scan: Scanned) -> TreeBeforeGates {
         TreeBeforeGates {
-            manifest: Arc::clone(&taken.manifest),
+            manifest: Arc::clone(&scan.manifest),
+            scan: Some(scan),
             skipped: self.tree.skipped.borrow().list(),
             head: self.repo.observe().ok().map(|(_, head)| head),
         }
@@ -47,7 +50,7 @@ impl Vault {
     pub(crate) fn scan_before_gates(&mut self) -> Result<TreeBeforeGates> {
         let base = self.checkpoint()?;
         let taken = self.tree.scan(&self.repo, &base)?;
-        Ok(self.before_gates(&taken))
+        Ok(self.before_gates(taken))
     }
 
     /// Undoes what gates changed since.
@@ -77,6 +80,7 @@ impl Vault {
         let base = self.checkpoint()?;
         let marked = TreeBeforeGates {
             manifest: Arc::clone(&base.manifest),
+            scan: None,
             skipped: base.skipped.clone(),
             head: Some(Head::Branch {
                 name: current.intent.branch,
@@ -137,6 +141,14 @@ impl Vault {
             &Known::of(&base.submodules),
             &index,
         )?;
+        if taken.changes.count() == 0 {
+            // The scan before the gates still holds, so that no further walk is needed.
+            match &marked.scan {
+                Some(before) => self.tree.confirm_scan(&base, before, taken),
+                None => self.tree.mark_clean(),
+            }
+            return Ok(mended);
+        }
         let target = leaving_ignored(&marked.manifest, &taken);
         let changes = compare(&target, &taken.manifest);
         if changes.count() == 0 {

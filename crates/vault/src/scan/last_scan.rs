@@ -48,6 +48,19 @@ impl Tree {
         Ok(scanned)
     }
 
+    /// A second scan found nothing that changed since the first, which was against a checkpoint.
+    pub(crate) fn confirm_scan(&mut self, base: &Snapshot, first: &Scanned, second: Scanned) {
+        self.last_scan = LastScan::Known {
+            checkpoint: base.id.clone(),
+            scanned: Scanned {
+                changes: first.changes.clone(),
+                notices: first.notices.clone(),
+                ..second
+            },
+            written: Vec::new(),
+        };
+    }
+
     /// Others may change the tree from now on.
     pub(crate) fn invalidate_scan(&mut self) {
         self.last_scan = LastScan::Unknown;
