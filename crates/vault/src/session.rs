@@ -111,9 +111,9 @@ pub struct AtCheckpoint {
 #[derive(Debug, Default)]
 pub struct Attempt {
     /// The last scan of what the agent left.
-    scan: Option<Scanned>,
+    scan: Option<Box<Scanned>>,
     /// The tree to go back to after gates.
-    before_gates: Option<TreeBeforeGates>,
+    before_gates: Option<Box<TreeBeforeGates>>,
 }
 
 /// A failed attempt is in the vault, and still in the tree.
@@ -436,19 +436,19 @@ impl Session<Attempt> {
         wants_text: impl Fn(&str) -> bool,
     ) -> Result<Changed> {
         let (changed, scan) = self.vault.changed(besides, wants_text)?;
-        self.state.scan = Some(scan);
+        self.state.scan = Some(Box::new(scan));
         Ok(changed)
     }
 
     /// Gates run from here on: what they change to the tree that [`Self::changed`] found can be undone.
     pub fn start_gates(&mut self) {
         let scan = self.state.scan.take();
-        self.state.before_gates = scan.map(|scan| self.vault.before_gates(scan));
+        self.state.before_gates = scan.map(|scan| Box::new(self.vault.before_gates(*scan)));
     }
 
     /// Makes what a gate changed part of the work.
     pub fn accept_gate_changes(&mut self) -> Result<()> {
-        self.state.before_gates = Some(self.vault.scan_before_gates()?);
+        self.state.before_gates = Some(Box::new(self.vault.scan_before_gates()?));
         Ok(())
     }
 
