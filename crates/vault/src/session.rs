@@ -18,9 +18,8 @@
 //! ```no_run
 //! use ralph_vault::{AfterRecovery, BeginRequest, Failed, Opened, Session, Setback, StoryNote};
 //! # use ralph_base::ids::{AttemptId, RunId};
-//! # fn agent() -> Result<StoryNote, Setback> { unimplemented!() }
-//! # fn example(directory: &std::path::Path, state: &std::path::Path, run: &RunId, id: &AttemptId)
-//! #     -> Result<(), Box<dyn std::error::Error>> {
+//! # fn example(directory: &std::path::Path, state: &std::path::Path, run: &RunId, id: &AttemptId,
+//! #     agent: impl FnOnce() -> Result<StoryNote, Setback>) -> Result<(), Box<dyn std::error::Error>> {
 //! let timeout = std::time::Duration::from_secs(30);
 //! let opened = Session::<Opened>::open(directory, state, timeout)?;
 //! let (settled, _recovery) = opened.recover(AfterRecovery::Continue).map_err(Failed::into_error)?;

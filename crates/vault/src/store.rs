@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sha1::Digest;
 
@@ -89,16 +88,13 @@ pub fn is_set_aside(folder: &Path) -> bool {
         .is_some_and(|name| name.to_string_lossy().contains(SET_ASIDE))
 }
 
-/// The lock of a vault: held as long as any copy of it lives. The kernel frees it when the process
-/// dies, however it dies.
-pub type VaultLock = Arc<File>;
-
 /// The private folder of one work tree.
 #[derive(Debug)]
 pub struct VaultFolder {
     folder: PathBuf,
-    /// None where the vault is only looked at.
-    lock: Option<VaultLock>,
+    /// Held as long as this lives; the kernel frees it when the process dies. None where the vault is
+    /// only read.
+    _lock: Option<File>,
 }
 
 impl VaultFolder {
@@ -151,14 +147,9 @@ impl VaultFolder {
         create_private_folder(folder)?;
         let file = lock_file(&folder.join("lock"), b"")?;
         stale_locks::clear(folder)?;
-        Self::open_locked(folder, Arc::new(file))
-    }
-
-    /// Opens a vault that this process has locked already.
-    pub fn open_locked(folder: &Path, lock: VaultLock) -> Result<Self, VaultError> {
         let vault = Self {
             folder: folder.to_owned(),
-            lock: Some(lock),
+            _lock: Some(file),
         };
         for name in ["snapshots", "raw", "trash", "runs", "learnings"] {
             create_private_folder(&vault.folder.join(name))?;
@@ -170,13 +161,8 @@ impl VaultFolder {
     pub fn unlocked(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            lock: None,
+            _lock: None,
         }
-    }
-
-    /// Its lock, to be held longer than this.
-    pub fn lock(&self) -> Option<VaultLock> {
-        self.lock.clone()
     }
 
     pub fn folder(&self) -> &Path {

@@ -20,12 +20,13 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::store::repository_lock::RepositoryLock;
-use crate::store::{VaultError, VaultFolder, VaultLock};
+use crate::store::{VaultError, VaultFolder};
 use crate::tree::guard::Limits;
 use ralph_base::files::{FileError, device};
 use ralph_base::ids::{AttemptId, RunId};
 
-/// The checkpoints of one work tree, locked for one process.
+/// The vault of one work tree, locked for one process. Which steps are possible is in the types of
+/// [`crate::session`]; here is what all states share.
 #[derive(Debug)]
 pub struct Vault {
     pub(crate) repo: Repo,
@@ -61,11 +62,6 @@ impl Vault {
     /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
     pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
         self.repo.attempt_folder(run, attempt)
-    }
-
-    /// The lock of the vault, which stays locked as long as this lives.
-    pub fn vault_lock(&self) -> Option<VaultLock> {
-        self.repo.vault_lock()
     }
 
     /// Everything the journal says.
@@ -248,11 +244,6 @@ impl Vault {
 }
 
 impl Repo {
-    /// The lock of the vault, which stays locked as long as this lives.
-    pub(crate) fn vault_lock(&self) -> Option<VaultLock> {
-        self.places.vault.lock()
-    }
-
     /// The user's repository.
     pub(crate) fn repository(&self) -> &Repository {
         &self.places.repository

@@ -1,4 +1,5 @@
-//! The one place that decides between a direct effect and git, and notes why git was asked.
+//! Effects that are direct or asked of git: listing refs, writing trees and commits, moving a branch
+//! and HEAD. Notes why git was asked. Some single reads still choose for themselves.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
