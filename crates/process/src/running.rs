@@ -279,8 +279,9 @@ impl RunningProcess {
                 break exit;
             }
         };
+        // The signal that stopped the process reached its whole group, which may still be ending.
         let leave = match self.stopping {
-            Some(_) => Duration::ZERO,
+            Some(_) => self.patience.terminate,
             None => leak_grace,
         };
         let stderr = self.output.report;

@@ -512,6 +512,17 @@ async fn what_ends_by_itself_within_the_leak_grace_is_not_swept() {
     assert!(sandbox.path("over").exists());
 }
 
+#[tokio::test]
+async fn what_ends_a_little_after_a_process_that_is_stopped_was_not_left_behind() {
+    let sandbox = Sandbox::new();
+    let script = "trap '' INT; \
+         (trap 'while kill -0 $$; do :; done; sleep 0.05; exit' TERM; echo ready; sleep 1000) & \
+         exec sleep 1000";
+    let mut process = sandbox.start(script).await;
+    until_line(&mut process, "ready").await;
+    assert_eq!(process.stop(STOP).await.swept, Swept::default());
+}
+
 /// Starts a process in a session of its own and waits until it sleeps.
 #[cfg(target_os = "linux")]
 const ESCAPE: &str = "escape() { setsid \"$@\" sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & \
