@@ -49,3 +49,14 @@ pub(crate) const PREFIX: &[u8] = b".git/modules";
 
 /// How many files a notice names.
 pub(crate) const NAMED: usize = 10;
+
+/// A path without `..`, by its letters.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut path, part| {
+        match part {
+            std::path::Component::ParentDir => drop(path.pop()),
+            other => path.push(other),
+        }
+        path
+    })
+}

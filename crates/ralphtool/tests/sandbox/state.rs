@@ -38,7 +38,9 @@ pub(crate) fn everything(repo: &Path) -> String {
     }
     for (path, state) in listing(&repo.join(".git")) {
         let first = path.split('/').next().unwrap_or_default();
-        if !PASSING.contains(&first) && !state.starts_with("folder") {
+        // Linked work trees have logs of their own.
+        let is_log = path.starts_with("worktrees/") && path.contains("/logs/");
+        if !PASSING.contains(&first) && !is_log && !state.starts_with("folder") {
             let _ = writeln!(text, ".git/{path}: {state}");
         }
     }

@@ -88,6 +88,8 @@ pub(crate) struct World {
     live: BTreeSet<String>,
     /// Tokens that must be in the vault.
     pledged: BTreeSet<String>,
+    /// Tokens of which a begin that was killed may have left copies that no run needs.
+    unneeded: BTreeSet<String>,
     /// What the user had when each run began.
     began: BTreeMap<String, String>,
     /// States that undo leads back to, the last first to go; unknown where a loop ended in a move.
@@ -123,6 +125,7 @@ impl World {
             written: 0,
             live: BTreeSet::new(),
             pledged: BTreeSet::new(),
+            unneeded: BTreeSet::new(),
             began: BTreeMap::new(),
             undoable: Vec::new(),
             stashed: false,
@@ -295,9 +298,16 @@ impl World {
             self.pledged.extend(live_before);
             self.pledged.extend(self.agents_tokens());
         }
+        let taken_back = effects.taken_back > before_effects.taken_back;
+        if killed && (!taken || taken_back) {
+            self.unneeded.extend(self.live.iter().cloned());
+        }
+        if matches!(command, Command::Gc) {
+            self.forget_unneeded();
+        }
         self.check_tokens()?;
         self.check_sound(&output)?;
-        if effects.taken_back > before_effects.taken_back {
+        if taken_back {
             self.check_same("a begin that was taken back", &before)?;
         }
         if !killed && output.code == 2 {
@@ -311,6 +321,15 @@ impl World {
             self.check_stories()?;
         }
         Ok(())
+    }
+
+    /// A collection may remove copies that no run needs; the user had overwritten the rest.
+    fn forget_unneeded(&mut self) {
+        let found = Found::search(&self.sandbox);
+        let (pledged, unneeded) = (&self.pledged, &self.unneeded);
+        self.live.retain(|token| {
+            found.has(token) || pledged.contains(token) || !unneeded.contains(token)
+        });
     }
 
     fn is_repository(&self) -> bool {

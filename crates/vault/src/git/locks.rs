@@ -137,6 +137,13 @@ pub fn find(repository: &Repository, everywhere: bool) -> Vec<PathBuf> {
     found
 }
 
+/// Finds the lock files in the git directories of submodules.
+pub fn find_in_submodules(repository: &Repository) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    submodules_below(&repository.git_dir.join("modules"), &mut folders);
+    folders.iter().flat_map(|it| locks_in(it)).collect()
+}
+
 fn locks_in(folder: &Path) -> Vec<PathBuf> {
     let listing = fs::read_dir(folder).into_iter().flatten().flatten();
     listing
@@ -157,6 +164,22 @@ fn folders_below(folder: PathBuf, found: &mut Vec<PathBuf>) {
         }
     }
     found.push(folder);
+}
+
+/// The git directories of submodules: a submodule's name may have slashes, and it may have its own.
+fn submodules_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        if path.join("HEAD").is_file() {
+            submodules_below(&path.join("modules"), found);
+            found.push(path);
+        } else {
+            submodules_below(&path, found);
+        }
+    }
 }
 
 /// The live process that may hold a lock; none where it is certain that there is none.

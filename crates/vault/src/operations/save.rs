@@ -116,7 +116,7 @@ impl Vault {
         } = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
         notices.append(&mut self.pending_notices);
         self.repo.refuse_users_switch(&current, &head)?;
-        notices.extend(self.restore_spoiled_modules(&base, &trash)?);
+        notices.extend(self.repair_modules(&base, &trash)?);
         let ended = base
             .control
             .end_operations(&self.repo.places.repository, &trash)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{Notice, Result};
 use crate::paths::show;
+use crate::repair::content::repaired_notice;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::modules::module_entries;
 use crate::tree::guard::Limits;
@@ -48,13 +49,21 @@ impl Vault {
 }
 
 impl Vault {
+    /// Restores git directories of submodules that git cannot use, and says so.
+    pub(crate) fn repair_modules(&mut self, base: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
+        let lost = self.repo.restore_lost_modules(base, trash)?;
+        let mut notices = Vec::new();
+        if !lost.is_empty() {
+            self.invalidate_scan();
+            notices.push(repaired_notice(&self.repo.places, &lost));
+        }
+        notices.extend(self.restore_spoiled_modules(base, trash)?);
+        Ok(notices)
+    }
+
     /// Restores files of submodules that became a pipe or one long hole: git would wait for the pipe,
     /// and read all of the hole.
-    pub(crate) fn restore_spoiled_modules(
-        &mut self,
-        base: &Snapshot,
-        trash: &Path,
-    ) -> Result<Option<Notice>> {
+    fn restore_spoiled_modules(&mut self, base: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
         let is_spoiled = |path: &[u8]| {
             let found = std::fs::symlink_metadata(self.repo.places.full(path));
             found.is_ok_and(|it| it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it))

@@ -107,16 +107,11 @@ pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
         let vault = VaultFolder::open(&known.folder)?;
         let _lock = known.lock(state)?;
         let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
-        if snapshot.control.is_linked() {
-            break;
-        }
-        let trash = vault.trash(&trash_name("rebuild"));
         let places = Places {
             repository: known.repository,
             vault,
         };
-        rebuild(&places, &snapshot, &trash)?;
-        return Ok(Some(rebuilt_notice(&places)));
+        return rebuild_known(&places, &snapshot);
     }
     Ok(None)
 }
@@ -161,10 +156,23 @@ pub(crate) fn discover(
     }
 }
 
-/// Repairs the git directory of an open run; none where it is another one.
+/// Rebuilds a git directory that is no part of another one, and says so.
+fn rebuild_known(places: &Places, snapshot: &Snapshot) -> Result<Option<Notice>> {
+    if snapshot.control.is_linked() {
+        return Ok(None);
+    }
+    let trash = places.vault.trash(&trash_name("rebuild"));
+    rebuild(places, snapshot, &trash)?;
+    Ok(Some(rebuilt_notice(places)))
+}
+
+/// Repairs the git directory of an open run; none where it is another one. What is left of one that
+/// an agent was removing cannot be told from another one; git can use neither, so it is moved to the
+/// trash.
 fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
     let vault = VaultFolder::open(&known.folder)?;
     let _lock = known.lock(state)?;
+    let agent_was_at_work = known.agent_was_at_work();
     let Known {
         repository,
         current,
@@ -175,6 +183,9 @@ fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<
     let places = Places { repository, vault };
     let order = (&snapshot, &current);
     let Found::Same(mut parts) = repair(&places, order, (&trash, Care::ForRestore))? else {
+        if agent_was_at_work {
+            return rebuild_known(&places, &snapshot);
+        }
         return Ok(None);
     };
     if repair_head(&places, &current.intent.branch, &trash)? {

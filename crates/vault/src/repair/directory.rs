@@ -12,6 +12,7 @@ use crate::error::{Notice, Result};
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectId, lines};
 use crate::git::pack_index::PackIndexes;
+use crate::git::ref_log;
 use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::run_state::Current;
 use crate::repair::content::repaired_notice;
@@ -54,7 +55,7 @@ pub struct RepairedGit {
 impl Vault {
     /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
     pub fn repair_git(
-        &self,
+        &mut self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
         (trash, care): (&Path, Care),
@@ -67,10 +68,13 @@ impl Vault {
         };
         let shape = &checkpoint.control.shape;
         let mut moved = shape.straighten_top(repository, trash)?;
+        notices.extend(self.free_module_locks(trash)?);
         if moved.is_empty()
             && let Some(untouched) = self.repo.git_untouched()
         {
-            return self.repo.repair_untouched(untouched, (trash, care));
+            return self
+                .repo
+                .repair_untouched(untouched, notices, (trash, care));
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
@@ -92,10 +96,12 @@ impl Vault {
             self.repo
                 .repair_objects(Some(&current.snapshot), (trash, search))?,
         );
-        notices.extend(
-            self.repo
-                .repair_directory(current, checkpoint, (trash, care))?,
-        );
+        let found = repair(&self.repo.places, (checkpoint, current), (trash, care))?;
+        if found == Found::Other {
+            // Submodules have their git directories in it, which come back now.
+            self.tree.invalidate_scan();
+        }
+        notices.extend(self.repo.complete_directory(found, checkpoint, trash)?);
         if self.repo.repair_head(&current.intent.branch, trash)? {
             notices.push(Notice::new(
                 "head_mended",
@@ -129,7 +135,7 @@ impl Vault {
         if self.repo.restore_broken_refs(checkpoint, &refs, trash)? {
             (refs, head) = self.repo.observe()?;
         }
-        let restored = self.repo.bring_back_branches(checkpoint, &refs)?;
+        let restored = self.repo.bring_back_refs(checkpoint, &refs)?;
         if !restored.is_empty() {
             notices.push(Notice::new(
                 "branches_restored",
@@ -163,6 +169,7 @@ impl Repo {
     fn repair_untouched(
         &self,
         untouched: Untouched,
+        mut notices: Vec<Notice>,
         (trash, care): (&Path, Care),
     ) -> Result<RepairedGit> {
         let Untouched {
@@ -170,7 +177,7 @@ impl Repo {
             shape,
             object_folders,
         } = untouched;
-        let notices = self.restore_content(trash)?.into_iter().collect();
+        notices.extend(self.restore_content(trash)?);
         let search =
             (care == Care::ForRestore).then(|| self.begin_object_search(since_ns, object_folders));
         let (refs, head) = self.observe()?;
@@ -183,16 +190,15 @@ impl Repo {
         })
     }
 
-    /// Restores the git directory, or what is missing of it.
-    fn repair_directory(
+    /// Rebuilds a git directory that was another one, and says what was repaired.
+    fn complete_directory(
         &self,
-        current: &Current,
-        checkpoint: &Arc<Snapshot>,
-        (trash, care): (&Path, Care),
-    ) -> Result<Vec<Notice>> {
-        let found = repair(&self.places, (checkpoint, current), (trash, care))?;
+        found: Found,
+        checkpoint: &Snapshot,
+        trash: &Path,
+    ) -> Result<Option<Notice>> {
         let notice = match found {
-            Found::Same(parts) if parts.is_empty() => return Ok(Vec::new()),
+            Found::Same(parts) if parts.is_empty() => return Ok(None),
             Found::Same(parts) => repaired_notice(&self.places, &parts),
             Found::Other => {
                 rebuild(&self.places, checkpoint, trash)?;
@@ -202,7 +208,7 @@ impl Repo {
             }
         };
         *self.links.borrow_mut() = crate::repo::objects::ObjectLinks::default();
-        Ok(vec![notice])
+        Ok(Some(notice))
     }
 
     /// Git cannot read its config: the one of the checkpoint is put back.
@@ -280,14 +286,21 @@ impl Repo {
         Ok(broken)
     }
 
-    /// Restores branches whose files were removed by other means than git, which would have
-    /// removed their logs too; gives their names.
-    fn bring_back_branches(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
-        let logs = self.places.repository.common_dir.join("logs");
+    /// Restores refs whose files were removed by other means than git, which would have removed
+    /// their logs too; gives their names. An older value may have come to light, from the packed list.
+    fn bring_back_refs(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
+        let shared = &self.places.repository.common_dir;
         let mut restored = Vec::new();
         for (name, id) in &checkpoint.control.refs {
-            let is_branch = name.starts_with("refs/heads/");
-            if is_branch && !refs.contains_key(name) && logs.join(name).is_file() {
+            let log = shared.join("logs").join(name);
+            let is_removed = match refs.get(name) {
+                Some(now) => {
+                    now != id && !shared.join(name).exists() && last_logged(&log) == Some(*id)
+                }
+                None => log.is_file(),
+            };
+            // The stash is restored entry by entry.
+            if is_removed && name != "refs/stash" {
                 self.move_ref(name, refs, Some(*id))?;
                 restored.push(short(name).to_owned());
             }
@@ -346,6 +359,12 @@ impl Vault {
         }
         ids
     }
+}
+
+/// Where a ref was moved to last, by its log.
+fn last_logged(log: &Path) -> Option<ObjectId> {
+    let log = ref_log::parse(&read_plain(log).ok()?);
+    Some(log.last()?.new)
 }
 
 /// The commits a log of the stash names: all but the newest are reachable from no ref.

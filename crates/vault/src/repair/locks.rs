@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Notice, Result};
-use crate::git::locks::find;
+use crate::git::locks::{find, find_in_submodules};
 use crate::repo::stale_locks::told;
 use crate::vault::Vault;
 
@@ -28,6 +28,17 @@ impl Vault {
         let current = self.log.state.current.as_ref();
         let everywhere = current.is_none_or(|current| self.repo.agent_ran_git(current));
         for lock in find(repository, everywhere) {
+            if self.repo.free_if_stale(&lock, trash)? {
+                notices.push(told(&lock));
+            }
+        }
+        Ok(notices)
+    }
+
+    /// Moves stale lock files of submodules aside.
+    pub(crate) fn free_module_locks(&self, trash: &Path) -> Result<Vec<Notice>> {
+        let mut notices = Vec::new();
+        for lock in find_in_submodules(&self.repo.places.repository) {
             if self.repo.free_if_stale(&lock, trash)? {
                 notices.push(told(&lock));
             }

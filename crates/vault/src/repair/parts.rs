@@ -104,6 +104,7 @@ impl Pass<'_> {
             lacks_refs,
             lacks(&repository.git_dir.join("HEAD")),
             lacks(&shared.join("config")),
+            !vault.belongs_to(repository)?,
         ];
         // A removal that was cut short.
         let is_half = missing.iter().filter(|it| **it).count() > 1;
@@ -134,7 +135,7 @@ impl Pass<'_> {
                 parts.push("refs".to_owned());
             }
             parts.extend(self.reftable_head()?);
-        } else if lost_heads || lost_packed {
+        } else if is_half || lost_heads || lost_packed {
             restore_refs(self.places, self.snapshot)?;
             parts.push("refs".to_owned());
         }

@@ -16,6 +16,7 @@ use super::objects::now_ns;
 use super::shape::Shape;
 use crate::error::Result;
 use crate::git::repository::Repository;
+use crate::paths::normal;
 use crate::repo::{Care, Places, Repo};
 use crate::stat::{changed_ns, clock_slack_ns};
 use crate::store::{TOKEN_FILE, VaultFolder};
@@ -35,6 +36,9 @@ const ELSEWHERE: &[&str] = &["gc.log", "gc.pid", TOKEN_FILE];
 
 /// Folders whose parts are restored one by one where only some were removed.
 const IN_PARTS: &[&str] = &["worktrees", "lfs", "annex"];
+
+/// What the git directory of a linked work tree is nothing without.
+const OF_WORK_TREE: &[&str] = &["HEAD", "commondir", "gitdir", "index", "logs/HEAD"];
 
 /// Folders a snapshot restores itself, and which may be gone for good reasons.
 const OF_SNAPSHOT: &[&str] = &[
@@ -405,10 +409,23 @@ pub(crate) fn restore(
     let mut restored = Vec::new();
     for part in parts {
         let wanted = match extent {
-            Extent::All => true,
-            Extent::Folders(care) => is_missing(&part) && is_needed(&from, &part, care),
+            Extent::All => vec![part.clone()],
+            Extent::Folders(care) if is_missing(&part) && is_needed(&from, &part, care) => {
+                vec![part.clone()]
+            }
+            Extent::Folders(_) if part.starts_with("worktrees") => {
+                let inner = OF_WORK_TREE.iter().map(|name| part.join(name));
+                inner.filter(|path| from.join(path).is_file()).collect()
+            }
+            Extent::Folders(_) => continue,
         };
-        if wanted && is_live(repository, &from, &part) && write_back(repository, &from, &part)? {
+        let mut is_restored = false;
+        if is_live(repository, &from, &part) {
+            for path in wanted {
+                is_restored |= write_back(repository, &from, &path)?;
+            }
+        }
+        if is_restored {
             restored.push(part.to_string_lossy().into_owned());
         }
     }
@@ -453,17 +470,6 @@ fn is_live(repository: &Repository, from: &Path, part: &Path) -> bool {
         return false;
     };
     said.trim_end().ends_with(&*part.to_string_lossy())
-}
-
-/// A path without `..`, by its letters.
-fn normal(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut path, part| {
-        match part {
-            std::path::Component::ParentDir => drop(path.pop()),
-            other => path.push(other),
-        }
-        path
-    })
 }
 
 /// Writes one entry of the copy back with all below it, where it is missing.

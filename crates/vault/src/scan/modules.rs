@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::paths::{PREFIX, absolute, is_module_path};
+use crate::paths::{PREFIX, absolute, is_module_path, normal, show};
 use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Scanned, below};
 use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
-use ralph_base::files::Tried;
+use ralph_base::files::{Tried, read_line_file};
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
 /// fetched again.
@@ -115,6 +115,47 @@ impl Repo {
             .collect();
         self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
         self.bring_back_module_objects(base)
+    }
+
+    /// Restores the git directories of submodules that lost a part git does not do without, where the
+    /// work tree still points to them; gives their paths. What goes together with its submodule was
+    /// removed on purpose.
+    pub(crate) fn restore_lost_modules(
+        &self,
+        base: &Snapshot,
+        trash: &Path,
+    ) -> Result<Vec<String>> {
+        let is_lost = |folder: &&[u8]| {
+            let full = self.places.full(folder);
+            let parts = ["HEAD", "objects", "refs"];
+            !parts.iter().all(|part| full.join(part).exists())
+        };
+        let mut lost: Vec<&[u8]> = module_folders(&base.manifest).filter(is_lost).collect();
+        if lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        let named = self.named_modules(base);
+        lost.retain(|folder| named.contains(&self.places.full(folder)));
+        for folder in &lost {
+            let entries = below(&base.manifest.entries, folder);
+            let wanted = entries.map(|(path, entry)| (path.clone(), entry.clone()));
+            self.write_back((&Arc::default(), &Arc::default()), wanted.collect(), trash)?;
+        }
+        self.bring_back_module_objects(base)?;
+        Ok(lost.into_iter().map(show).collect())
+    }
+
+    /// The git directories that submodules in the work tree point to.
+    fn named_modules(&self, base: &Snapshot) -> Vec<PathBuf> {
+        let paths = base.manifest.entries.keys();
+        let pointers = paths.filter(|path| path.ends_with(b"/.git"));
+        let folders = pointers.filter_map(|path| {
+            let pointer = self.places.full(path);
+            let text = read_line_file(&pointer).ok()?;
+            let folder = text.trim_ascii_end().strip_prefix(b"gitdir: ")?;
+            Some(normal(&absolute(pointer.parent()?, folder)))
+        });
+        folders.collect()
     }
 }
 

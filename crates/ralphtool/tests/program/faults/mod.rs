@@ -13,6 +13,7 @@ mod index;
 mod kinds;
 mod names;
 mod nested;
+mod removal;
 mod repair;
 mod rights;
 mod settings;
