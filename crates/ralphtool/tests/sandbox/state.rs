@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Parts of a git directory that are told by git's own commands, or that git writes as it goes.
-pub(super) const PASSING: [&str; 9] = [
+pub(super) const PASSING: [&str; 10] = [
     "objects",
     "refs",
     "packed-refs",
@@ -18,6 +18,7 @@ pub(super) const PASSING: [&str; 9] = [
     "ORIG_HEAD",
     "FETCH_HEAD",
     "gc.log",
+    "gc.pid",
 ];
 
 /// Status, HEAD, refs, stash, index, every file of the tree byte for byte with its mode, and every

@@ -277,7 +277,7 @@ impl World {
         self.make_agent(command);
         let before = everything(&self.sandbox.repo);
         let before_effects = self.effects();
-        let live_before = self.live.clone();
+        let live_before = self.kept_by_next();
         let args = command.args();
         let mut output = self.run(&args, command.name(), kill.map(|it| it.at));
         let killed = output.code == KILLED;
@@ -321,6 +321,16 @@ impl World {
             self.check_stories()?;
         }
         Ok(())
+    }
+
+    /// Tokens that a command takes into the vault: those the user has, not those in old copies.
+    fn kept_by_next(&self) -> BTreeSet<String> {
+        let mut kept = self.live.clone();
+        if kept.iter().any(|token| self.unneeded.contains(token)) {
+            let found = Found::search(&self.sandbox);
+            kept.retain(|it| !self.unneeded.contains(it) || found.repository.contains(it));
+        }
+        kept
     }
 
     /// A collection may remove copies that no run needs; the user had overwritten the rest.
@@ -477,10 +487,13 @@ impl World {
         let now = everything(&self.sandbox.repo);
         // What others do to the original branch is theirs, where the run did not begin on it.
         let main = "refs/heads/main";
-        let home = wanted.contains("$ git symbolic-ref HEAD\nrefs/heads/main\n");
+        let home = wanted.contains("\nrefs/heads/main\n$ git for-each-ref\n");
+        // Stashes that a story cleared come back with an abandon, and stay when that is undone.
+        let has_stash = what != "an undo" || wanted.lines().any(is_stash);
         let compared = |state: &str| {
             let lines = self.compared(state);
             let lines = lines.filter(|line| home || !line.ends_with(main));
+            let lines = lines.filter(|line| has_stash || !is_stash(line));
             lines.collect::<Vec<_>>().join("\n")
         };
         match difference(&compared(wanted), &compared(&now)) {
@@ -490,16 +503,18 @@ impl World {
     }
 
     /// A state without what nobody promises: branches that others made or deleted during a run, a
-    /// stash that the user has added to, and the id that ties the git directory to its vault.
+    /// stash that the user has added to, caches, and the id that ties the git directory to its vault.
     fn compared<'a>(&self, state: &'a str) -> impl Iterator<Item = &'a str> {
         let stashed = self.stashed;
         state.lines().filter(move |line| {
             let other_branch = line.contains("\trefs/heads/")
                 && !line.ends_with("refs/heads/main")
                 && !line.ends_with("refs/heads/ralph/c");
-            let stash = line.ends_with("\trefs/stash") || line.starts_with("stash@{");
             let id = line.starts_with(".git/ralphtool.id");
-            !(other_branch || id || stash && stashed)
+            let cache = ["target", "!! target"]
+                .iter()
+                .any(|it| line.starts_with(it));
+            !(other_branch || id || cache || stashed && is_stash(line))
         })
     }
 
@@ -617,6 +632,10 @@ fn check_output(output: &Output) -> Result<(), String> {
         4 if said.contains("nothing was changed") => Ok(()),
         code => Err(format!("it ended with {code}")),
     }
+}
+
+fn is_stash(line: &str) -> bool {
+    line.ends_with("\trefs/stash") || line.starts_with("stash@{")
 }
 
 fn indented(text: &str) -> String {

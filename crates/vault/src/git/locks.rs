@@ -110,7 +110,7 @@ struct Process {
     places: Option<Vec<PathBuf>>,
 }
 
-/// Finds the lock files of a repository. Those of refs and of other work trees are looked for only on
+/// Finds the lock files of a repository. Those of refs, logs and other work trees are looked for only on
 /// request: there may be many folders.
 pub fn find(repository: &Repository, everywhere: bool) -> Vec<PathBuf> {
     let (own, shared) = (&repository.git_dir, &repository.common_dir);
@@ -125,8 +125,9 @@ pub fn find(repository: &Repository, everywhere: bool) -> Vec<PathBuf> {
     if everywhere {
         let listing = fs::read_dir(shared.join("worktrees"));
         folders.extend(listing.into_iter().flatten().flatten().map(|it| it.path()));
-        for root in [own.join("refs"), shared.join("refs")] {
-            folders_below(root, &mut folders);
+        for name in ["refs", "logs"] {
+            folders_below(own.join(name), &mut folders);
+            folders_below(shared.join(name), &mut folders);
         }
     }
     folders.sort_unstable();
