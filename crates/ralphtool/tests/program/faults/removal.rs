@@ -92,10 +92,13 @@ fn single_files_of_work_trees_and_refs_that_were_not_removed_by_git_are_restored
 }
 
 #[test]
-fn a_lock_that_a_killed_git_left_in_a_submodule_stays_neither_after_failure_nor_after_success() {
+fn locks_that_a_killed_git_left_in_a_submodule_and_in_logs_are_moved_aside() {
     for (script, code) in [("failed no", 1), (GOOD, 0)] {
         let sandbox = Sandbox::rich();
-        sandbox.agent(&format!("touch .git/modules/sub/index.lock\n{script}"));
+        sandbox.agent(&format!(
+            "git log -1 > /dev/null
+             touch .git/modules/sub/index.lock .git/logs/HEAD.lock\n{script}"
+        ));
         let args = ["loop", "c", "--max-retries", "0", "--on-finish", "keep"];
         sandbox.run(&args).ends_with(code);
         assert_eq!(unsound(&sandbox), [""; 0], "{script}");
