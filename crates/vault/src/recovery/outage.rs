@@ -121,7 +121,7 @@ impl Vault {
 }
 
 impl Repo {
-    /// True where the index is older than the checkpoint's, or nobody can read it.
+    /// True where the index is older than the checkpoint's, or cannot be read.
     fn index_is_stale(&self, snapshot: &str) -> Result<bool> {
         let places = &self.places;
         let kept = Snapshot::index(&places.vault, snapshot);

@@ -1,5 +1,5 @@
-//! Mending the git directory before git is asked to do anything in it: an agent may have removed
-//! it, made it anew, or left it unreadable. Only inside a live run; at any other time a new
+//! Repairs the git directory before git is asked to do anything in it: an agent may have removed
+//! it, replaced it, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ use ralph_base::files::{
     free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
 };
 
-/// So many objects are looked for one by one.
+/// Up to this number, objects are looked for one by one.
 const FEW: usize = 200;
 
 /// What is wrong with a file.
@@ -320,7 +320,7 @@ impl Vault {
     }
 
     fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
-        // A commit of ours lies loose until somebody packs or prunes.
+        // Our commit is a loose object until git packs or prunes.
         if care == Care::ForSave && is_loose(&self.repo.places, current.commit) {
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 //! linked again from the vault.
 //!
 //! The vault's store also has objects that the repository never had, those of parked attempts. The
-//! two are told apart by the inode: one that was removed changed its inode, one that was moved with
+//! two differ in the inode: one that was removed changed its inode, one that was moved with
 //! its folder still has two names. Where the store has a file of its own for an object of both, the
 //! commits of the run say whether the repository needs it.
 

@@ -28,7 +28,7 @@ use ralph_base::files::{copy_with_time, free_name, move_away, move_if_there};
 use ralph_base::os::processors;
 use ralph_base::sparse::is_mostly_holes;
 
-/// So many folders are shared among threads.
+/// From this number of folders on, several threads share them.
 const MANY: usize = 32;
 
 /// Files that only repeat what the objects say. Git reads them without checking them.

@@ -64,7 +64,7 @@ impl Repo {
             .collect()
     }
 
-    /// True where the agent ran any git command, or nobody wrote down whether it did.
+    /// True where the agent ran any git command, or where that is not known.
     pub(crate) fn agent_ran_git(&self, current: &Current) -> bool {
         match self.trace_folder(current).map(std::fs::read_dir) {
             Some(Ok(mut traces)) => traces.next().is_some(),

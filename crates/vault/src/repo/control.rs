@@ -275,7 +275,7 @@ fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Re
     let mut relinked = false;
     if let Some(link) = &file.link {
         relinked = restore_link(&full, link, &trash.join("git").join(&file.path))?;
-        // The bytes are behind the link; where nothing is, somebody else puts it back.
+        // The bytes are behind the link; a missing target is restored elsewhere.
         let Ok(behind) = full.canonicalize() else {
             return Ok(relinked);
         };

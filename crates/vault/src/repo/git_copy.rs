@@ -28,7 +28,7 @@ use ralph_base::files::{
 /// Larger files are hard-linked even where git might rewrite them in place.
 const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 
-/// So many bytes are copied in all where links do not work, as on another file system.
+/// The most bytes that are copied in all where links do not work, as on another file system.
 const LARGEST_TOTAL: u64 = 1024 * 1024 * 1024;
 
 /// Entries of a git directory that a snapshot has, or that mean nothing later.
