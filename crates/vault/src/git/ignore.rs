@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -152,6 +153,8 @@ fn bytes_of(opened: io::Result<File>) -> Option<Vec<u8>> {
 fn own_rules(path: &Path) -> Option<Vec<u8>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => bytes_of(File::open(path)),
+        // Git would wait for what is written into a pipe.
+        Ok(metadata) if metadata.file_type().is_fifo() => Some(Vec::new()),
         Err(error) if ralph_base::files::absent(&error) => Some(Vec::new()),
         _ => None,
     }

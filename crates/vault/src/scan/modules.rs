@@ -13,7 +13,7 @@ use crate::repo::{Places, Repo};
 use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Scanned, below};
 use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
-use ralph_base::files::{Tried, read_line_file};
+use ralph_base::files::{Tried, absent, read_line_file};
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
 /// fetched again.
@@ -125,10 +125,15 @@ impl Repo {
         base: &Snapshot,
         trash: &Path,
     ) -> Result<Vec<String>> {
+        // One that may not be read is opened elsewhere.
+        let is_gone = |path: PathBuf| {
+            let found = std::fs::symlink_metadata(path);
+            found.is_err_and(|error| absent(&error))
+        };
         let is_lost = |folder: &&[u8]| {
             let full = self.places.full(folder);
-            let parts = ["HEAD", "objects", "refs"];
-            !parts.iter().all(|part| full.join(part).exists())
+            let mut parts = ["HEAD", "objects", "refs"].iter();
+            parts.any(|part| is_gone(full.join(part)))
         };
         let mut lost: Vec<&[u8]> = module_folders(&base.manifest).filter(is_lost).collect();
         if lost.is_empty() {

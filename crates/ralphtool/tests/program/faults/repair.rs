@@ -653,6 +653,16 @@ fn git_does_not_wait_for_a_pipe_in_place_of_attributes() {
 }
 
 #[test]
+fn git_does_not_wait_for_a_pipe_in_place_of_ignore_rules() {
+    let sandbox = prepared("echo '*.log' > .gitignore; git add -A; git commit -qm rules");
+    sandbox.agent(&format!("rm -f .gitignore; mkfifo .gitignore\n{GOOD}"));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(sandbox.commits().len(), 3);
+}
+
+#[test]
 fn remotes_named_in_gits_oldest_ways_are_restored() {
     let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";
     let misdeed = "echo /evil > .git/branches/mine; echo /evil > .git/branches/more
