@@ -211,10 +211,22 @@ fn input_file(input: &[u8]) -> io::Result<Stdio> {
     if input.is_empty() {
         return Ok(Stdio::null());
     }
-    let mut file = tempfile::tempfile()?;
+    let mut file = unnamed_file()?;
     file.write_all(input)?;
     file.rewind()?;
     Ok(file.into())
+}
+
+/// In memory: a file on disk that is gone at once makes ext4 slower at creating the next ones.
+#[cfg(target_os = "linux")]
+fn unnamed_file() -> io::Result<File> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    Ok(memfd_create("stdin", MemfdFlags::CLOEXEC)?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file() -> io::Result<File> {
+    tempfile::tempfile()
 }
 
 /// Opens a private file to add output to.

@@ -43,9 +43,9 @@ impl Engine {
             .vault()?
             .checkpoint_tree()
             .map_err(|error| self.failed("could not start an attempt", &error))?;
-        let verdicts = Verdicts::read(self.vault()?.vault_folder());
+        let passed = Verdicts::of(self.vault()?.vault_folder()).passed_on(&tree);
         let gates = self.policy().gates.iter().enumerate();
-        let green = gates.filter(|(_, gate)| verdicts.has(&tree, &gate.run));
+        let green = gates.filter(|(_, gate)| passed.contains(&gate.run));
         Ok(Input::GatesRecalled {
             ticket,
             commit,
@@ -194,8 +194,7 @@ impl Engine {
         if let Ok(vault) = self.vault()
             && let Ok((_, tree)) = vault.checkpoint_tree()
         {
-            let mut verdicts = Verdicts::read(vault.vault_folder());
-            let _ = verdicts.remember(&tree, runs.iter().map(String::as_str));
+            let _ = Verdicts::of(vault.vault_folder()).remember(&tree, runs);
         }
     }
 

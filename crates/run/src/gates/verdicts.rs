@@ -2,14 +2,15 @@
 //! judged twice. Only what passed is remembered: what made a gate fail may be fixed outside of the
 //! tree, and a gate wrongly remembered as failing before would be ignored.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use ralph_base::files::{FileError, read_if_present, write_whole};
+use ralph_base::files::{FileError, Tried, open_append, read_if_present, write_whole};
 
-/// How many verdicts are remembered.
-const MOST: usize = 500;
+/// A longer file is cut to its newer half.
+const LONGEST: usize = 128 * 1024;
 
 /// One gate that passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,78 +25,107 @@ struct Passed {
 #[derive(Debug)]
 pub(crate) struct Verdicts {
     path: PathBuf,
-    passed: Vec<Passed>,
 }
 
 impl Verdicts {
-    /// Reads what is remembered in a vault; what cannot be read is forgotten.
-    pub(crate) fn read(vault: &Path) -> Self {
-        let path = vault.join("verdicts.jsonl");
-        let bytes = read_if_present(&path).ok().flatten().unwrap_or_default();
-        let lines = bytes.split(|byte| *byte == b'\n');
-        let passed = lines
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect();
-        Self { path, passed }
+    pub(crate) fn of(vault: &Path) -> Self {
+        Self {
+            path: vault.join("verdicts.jsonl"),
+        }
     }
 
-    /// Whether a gate passed on a tree.
-    pub(crate) fn has(&self, tree: &str, run: &str) -> bool {
-        let mut passed = self.passed.iter();
-        passed.any(|it| it.tree == tree && it.run == run)
+    /// The gates that passed on a tree, by their shell lines; what cannot be read is forgotten.
+    pub(crate) fn passed_on(&self, tree: &str) -> Vec<String> {
+        let bytes = self.bytes();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let passed = lines.filter_map(|line| serde_json::from_slice::<Passed>(line).ok());
+        passed
+            .filter(|it| it.tree == tree)
+            .map(|it| it.run)
+            .collect()
     }
 
     /// Remembers that gates passed on a tree.
-    pub(crate) fn remember<'a>(
-        &mut self,
-        tree: &str,
-        runs: impl IntoIterator<Item = &'a str>,
-    ) -> Result<(), FileError> {
-        let known = self.passed.len();
+    pub(crate) fn remember(&self, tree: &str, runs: &[String]) -> Result<(), FileError> {
+        let mut lines = Vec::new();
         for run in runs {
-            if !self.has(tree, run) {
-                self.passed.push(Passed {
-                    tree: tree.to_owned(),
-                    run: run.to_owned(),
-                });
-            }
+            let passed = Passed {
+                tree: tree.to_owned(),
+                run: run.clone(),
+            };
+            // A line begins with its line break: one that a kill cut off spoils no other.
+            lines.push(b'\n');
+            lines.extend(serde_json::to_vec(&passed).unwrap_or_default());
         }
-        if self.passed.len() == known {
-            return Ok(());
+        let mut file = open_append(&self.path)?;
+        let written = file.write_all(&lines).and_then(|()| file.metadata());
+        if written.tried("write", &self.path)?.len() > LONGEST as u64 {
+            let bytes = self.bytes();
+            let newer = bytes.len() / 2;
+            let start = bytes[newer..].iter().position(|byte| *byte == b'\n');
+            write_whole(&self.path, &bytes[newer + start.unwrap_or(0)..], 0o600)?;
         }
-        let surplus = self.passed.len().saturating_sub(MOST);
-        self.passed.drain(..surplus);
-        let mut text = Vec::new();
-        for passed in &self.passed {
-            text.extend(serde_json::to_vec(passed).unwrap_or_default());
-            text.push(b'\n');
-        }
-        write_whole(&self.path, &text, 0o600)
+        Ok(())
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        read_if_present(&self.path)
+            .ok()
+            .flatten()
+            .unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use pretty_assertions::assert_eq;
+
     use super::*;
 
+    fn runs(lines: &[&str]) -> Vec<String> {
+        lines.iter().map(|line| (*line).to_owned()).collect()
+    }
+
     #[test]
-    fn what_passed_is_remembered_up_to_a_bound_and_damage_is_forgotten() {
+    fn gates_that_passed_are_remembered_per_tree() {
         let vault = tempfile::tempdir().unwrap();
-        let mut verdicts = Verdicts::read(vault.path());
-        verdicts.remember("t1", ["cargo test"]).unwrap();
-        verdicts.remember("t2", ["cargo test", "lint"]).unwrap();
-        let again = Verdicts::read(vault.path());
-        assert!(again.has("t1", "cargo test") && again.has("t2", "lint"));
-        assert!(!again.has("t1", "lint"));
-        for number in 0..MOST {
-            let tree = format!("n{number}");
-            verdicts.remember(&tree, ["x"]).unwrap();
-        }
-        let mut text = std::fs::read(vault.path().join("verdicts.jsonl")).unwrap();
+        let verdicts = Verdicts::of(vault.path());
+        assert_eq!(verdicts.passed_on("t1"), runs(&[]));
+        verdicts.remember("t1", &runs(&["cargo test"])).unwrap();
+        verdicts
+            .remember("t2", &runs(&["cargo test", "lint"]))
+            .unwrap();
+        assert_eq!(verdicts.passed_on("t1"), runs(&["cargo test"]));
+        assert_eq!(verdicts.passed_on("t2"), runs(&["cargo test", "lint"]));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_forgotten_alone() {
+        let vault = tempfile::tempdir().unwrap();
+        let verdicts = Verdicts::of(vault.path());
+        verdicts.remember("t1", &runs(&["cargo test"])).unwrap();
+        verdicts.remember("t2", &runs(&["lint"])).unwrap();
+        let path = vault.path().join("verdicts.jsonl");
+        let mut text = std::fs::read(&path).unwrap();
         text.truncate(text.len() - 5);
-        std::fs::write(vault.path().join("verdicts.jsonl"), &text).unwrap();
-        let last = format!("n{}", MOST - 1);
-        let cut = Verdicts::read(vault.path());
-        assert!(cut.has("n0", "x") && !cut.has("t1", "cargo test") && !cut.has(&last, "x"));
+        std::fs::write(&path, &text).unwrap();
+        verdicts.remember("t3", &runs(&["build"])).unwrap();
+        assert_eq!(verdicts.passed_on("t1"), runs(&["cargo test"]));
+        assert_eq!(verdicts.passed_on("t2"), runs(&[]));
+        assert_eq!(verdicts.passed_on("t3"), runs(&["build"]));
+    }
+
+    #[test]
+    fn the_oldest_verdicts_go_when_the_file_gets_long() {
+        let vault = tempfile::tempdir().unwrap();
+        let verdicts = Verdicts::of(vault.path());
+        let long = runs(&["x".repeat(LONGEST / 4).as_str()]);
+        for tree in ["t1", "t2", "t3", "t4", "t5"] {
+            verdicts.remember(tree, &long).unwrap();
+        }
+        let length = std::fs::metadata(vault.path().join("verdicts.jsonl"));
+        assert!(length.unwrap().len() <= LONGEST as u64);
+        assert_eq!(verdicts.passed_on("t1"), runs(&[]));
+        assert_eq!(verdicts.passed_on("t5"), long);
     }
 }
