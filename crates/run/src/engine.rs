@@ -344,12 +344,7 @@ impl Engine {
     /// Announces what an edge found worth saying.
     async fn warn(&mut self, notices: Vec<Notice>) -> Result<(), EngineError> {
         for notice in notices {
-            self.recorder
-                .record(Event::Warning {
-                    code: notice.code.to_owned(),
-                    message: notice.message,
-                })
-                .await?;
+            self.recorder.record(notice.into()).await?;
         }
         Ok(())
     }

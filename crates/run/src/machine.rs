@@ -490,10 +490,7 @@ impl Machine {
     }
 
     fn warn(&mut self, code: &str, message: String) {
-        self.announce(Event::Warning {
-            code: code.to_owned(),
-            message,
-        });
+        self.announce(Event::warning(code, message));
     }
 
     /// Opens a new ticket for an effect that is answered.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::records::event::{AttemptStarted, Event, Record, WIRE_VERSION};
+use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file;
 use crate::windows::file_lines::FileLines;
 use ralph_agents::agent_event::AgentEvent;
@@ -63,16 +63,13 @@ impl Follower {
         }
         if let Some(said) = &mut self.said {
             let events = said.read_on()?;
-            news.extend(events.into_iter().map(|agent| Record {
-                v: WIRE_VERSION,
-                seq: self.last_number,
-                at: now,
-                run: self.run.clone(),
-                event: Event::Agent {
+            news.extend(events.into_iter().map(|agent| {
+                let event = Event::Agent {
                     story: said.story.clone(),
                     attempt: said.attempt,
                     agent,
-                },
+                };
+                Record::new(self.last_number, now, self.run.clone(), event)
             }));
         }
         Ok(news)

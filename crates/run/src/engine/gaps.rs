@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use crate::records::event::{
     AttemptFailed, AttemptStarted, Event, FinishChoice, Finished, Record, StoryCompleted,
-    WIRE_VERSION,
 };
 use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -39,13 +38,7 @@ pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(
     let mut file = RecordFile::open(folder)?;
     let mut lines = Vec::new();
     for event in events {
-        let record = Record {
-            v: WIRE_VERSION,
-            seq: file.next_number(),
-            at: jiff::Timestamp::now(),
-            run: run.clone(),
-            event,
-        };
+        let record = Record::new(file.next_number(), Timestamp::now(), run.clone(), event);
         file.add(&mut lines, &record)?;
     }
     file.write(&lines)

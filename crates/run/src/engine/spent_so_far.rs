@@ -49,16 +49,14 @@ pub(super) fn spent_so_far(
             .hint("to end it and keep its work: `ralphtool finish --keep`; a new run has a new budget")
             .hint(format!("to resume it without a budget: `ralphtool resume {off}`")));
         }
-        warnings.push(warning(
-            UNKNOWN,
-            format!(
-                "what this run has spent is not known: {gap} (`{}`)",
-                path.display()
-            ),
-        ));
+        let message = format!(
+            "what this run has spent is not known: {gap} (`{}`)",
+            path.display()
+        );
+        warnings.push(Event::warning(UNKNOWN, message));
     }
     let found = found.unwrap_or_default();
-    warnings.extend(damage(found.damaged).map(|message| warning("record_damaged", message)));
+    warnings.extend(damage(found.damaged).map(|message| Event::warning("record_damaged", message)));
     let progress = Progress::of(&found.records);
     Ok(SpentSoFar { progress, warnings })
 }
@@ -96,11 +94,4 @@ fn is_recorded(records: &[Record], id: &AttemptId) -> bool {
         matches!(&record.event, Event::AttemptStarted(AttemptStarted { story, attempt, .. })
             if *story == id.story && *attempt == id.attempt)
     })
-}
-
-fn warning(code: &str, message: String) -> Event {
-    Event::Warning {
-        code: code.to_owned(),
-        message,
-    }
 }

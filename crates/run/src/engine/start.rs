@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent_run::AgentRun;
-use super::agents::Agents;
 use super::step::{Answer, StepError};
-use super::{Engine, Running, chain};
+use super::{Engine, Running, agents, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
 use crate::machine::{AgentStart, Input, Previous, Ticket};
@@ -62,7 +61,7 @@ impl Engine {
         choice: &Choice,
         briefing: Briefing,
     ) -> Answer {
-        let agent = Agents::of(&self.run.settings).agent(choice);
+        let agent = agents::agent(&self.run.settings, choice);
         self.include_user_changes(&attempt.story).await?;
         let folder = self
             .start_process(ticket, &attempt, &agent, &briefing)
@@ -150,10 +149,9 @@ impl Engine {
         let ending = process.finish(Duration::ZERO).await;
         if !ending.swept.survivors.is_empty() {
             let left = ending.swept.survivors.join(", ");
-            self.pending_events.push(Event::Warning {
-                code: "still_running".to_owned(),
-                message: format!("the agent left processes that cannot be ended: {left}"),
-            });
+            let message = format!("the agent left processes that cannot be ended: {left}");
+            self.pending_events
+                .push(Event::warning("still_running", message));
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::event::{Event, Record};
 use crate::records::file::RecordFile;
 use crate::records::notifier::Notifier;
 use ralph_agents::agent_event::AgentEvent;
@@ -80,18 +80,12 @@ impl Recorder {
         let Some(message) = complaint else {
             return Ok(());
         };
-        let code = "notify".to_owned();
-        self.write(Event::Warning { code, message }).await
+        self.write(Event::warning("notify", message)).await
     }
 
     async fn write(&mut self, event: Event) -> Result<(), FileError> {
-        let record = Record {
-            v: WIRE_VERSION,
-            seq: self.file.next_number(),
-            at: Timestamp::now(),
-            run: self.run.clone(),
-            event,
-        };
+        let number = self.file.next_number();
+        let record = Record::new(number, Timestamp::now(), self.run.clone(), event);
         if is_kept(&record.event) {
             self.file.add(&mut self.unwritten, &record)?;
         }
