@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Backoff, Budget, OnFinish, Policy, When, changes_nobody_checks};
+use crate::policy::{Budget, OnFinish, Policy, When, changes_nobody_checks};
 use crate::records::event::Event;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
@@ -275,10 +275,7 @@ fn policy(run: &Run) -> Policy {
             OnFinish::Ask if !run.attended => OnFinish::Keep,
             choice => choice,
         },
-        backoff: Backoff {
-            first: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
-            ..Backoff::default()
-        },
+        limit_pause: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
         budget: Budget::of_run(settings),
         story_budget: Budget::of_story(settings),
         prices: Prices(
@@ -288,7 +285,6 @@ fn policy(run: &Run) -> Policy {
                 .map(|(name, price)| (name.clone(), price.value))
                 .collect(),
         ),
-        ..Policy::default()
     }
 }
 

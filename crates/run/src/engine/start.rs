@@ -8,9 +8,9 @@ use super::step::{Answer, StepError};
 use super::{Engine, Running, agents, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
-use crate::machine::{AgentStart, Input, Previous, Ticket};
+use crate::machine::{AgentStart, Input, Ticket};
 use crate::policy::roster::Choice;
-use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
+use crate::prompt::{Previous, PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
@@ -171,41 +171,22 @@ impl Engine {
         let notes =
             newest(learnings, self.run.settings.learnings_limit.value).map_err(not_started)?;
         let previous = briefing.previous.as_ref();
-        let previous = previous.map(|previous| self.previous_failure(previous));
-        let gates: Vec<(String, String)> = self
-            .policy()
-            .gates
-            .iter()
-            .map(|gate| (gate.name.clone(), gate.run.clone()))
-            .collect();
+        let parked = previous.and_then(|it| it.parked.as_ref());
+        let diff = parked.and_then(|it| self.vault().ok()?.diff_path(&it.to_string()).ok());
+        let show_diff = diff.map(|path| format!("cat {}", quoted(&path)));
         Ok(prompt(&PromptInput {
             change,
             story,
             attempt: attempt.attempt,
-            gates: &gates,
+            gates: &self.policy().gates,
             learnings: notes.as_deref(),
             learnings_path: &learnings.to_string_lossy(),
-            previous: previous.as_ref(),
+            previous,
+            show_diff: show_diff.as_deref(),
             notes: &briefing.notes,
             strict_tasks: self.policy().strict_tasks,
             tamper: &self.policy().tamper,
         }))
-    }
-
-    fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
-        let parked = previous.parked.as_ref().map(|parked| {
-            let label = parked.to_string();
-            let diff = self
-                .vault()
-                .ok()
-                .and_then(|vault| vault.diff_path(&label).ok());
-            let look = diff.map(|path| format!("cat {}", quoted(&path)));
-            ParkedWork { label, look }
-        });
-        PreviousFailure {
-            reason: previous.reason.clone(),
-            parked,
-        }
     }
 }
 

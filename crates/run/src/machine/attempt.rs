@@ -9,8 +9,8 @@ use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase};
-use crate::policy::in_words;
 use crate::policy::roster::Choice;
+use crate::policy::{STOP_GRACE, in_words};
 use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
 use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
@@ -317,7 +317,7 @@ impl Machine {
         let message =
             format!("the agent did not exit within {grace} of its final message and is ended");
         self.warn("lingering", message);
-        self.stop_agent(self.policy().stop_grace);
+        self.stop_agent(STOP_GRACE);
     }
 
     // Activity does not touch the timer; it is armed again only here.
@@ -356,7 +356,7 @@ impl Machine {
 
     fn end_agent(&mut self, work: &mut Work, failure: AttemptFailure) {
         work.ending = Ending::Failed(failure);
-        self.stop_agent(self.policy().stop_grace);
+        self.stop_agent(STOP_GRACE);
     }
 
     pub(super) fn stop_agent(&mut self, grace: Duration) {

@@ -382,7 +382,7 @@ impl World {
                 ticket,
                 tasks: vec!["t".to_owned(); usize::from(pick % 2)],
             },
-            Effect::Save { save, .. } => self.saved(&save.story),
+            Effect::Save { story, .. } => self.saved(&story.id),
             Effect::Park { .. } => {
                 self.tree = Tree::Parked;
                 super::script::was_parked(ticket)

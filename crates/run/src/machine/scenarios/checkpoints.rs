@@ -10,8 +10,8 @@ use crate::records::event::{
     BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed, Finished, Outcome, RunStarted,
     StoryCompleted, StoryOutline, StoryStarted,
 };
-use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
+use ralph_vault::journal::steps::StoryNote;
 
 fn story_started(story: &str, position: usize) -> Effect {
     say(Event::StoryStarted(StoryStarted {
@@ -56,10 +56,9 @@ fn run_started() -> Effect {
 fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
     Effect::Save {
         ticket: Ticket(ticket),
-        save: Save {
-            story: id(story),
+        story: StoryNote {
+            id: id(story),
             title: format!("Title {story}"),
-            attempt: AttemptNumber(attempt),
             attempts: attempt,
             gates: Vec::new(),
         },
