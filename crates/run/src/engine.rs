@@ -147,8 +147,7 @@ impl Engine {
         let notifier = Notifier::of(&run.settings.notify.value, work_tree);
         Ok(Self {
             detail_level: audience.detail_level,
-            recorder: Recorder::open(&folder, id.clone(), audience.records)?
-                .with_notifier(notifier),
+            recorder: Recorder::open(&folder, id.clone(), audience.records, notifier)?,
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
@@ -271,7 +270,7 @@ impl Engine {
         }
     }
 
-    /// A timer ran out; what happened before anybody could look comes first. After a suspension
+    /// A timer ran out; what happened before it was noticed comes first. After a suspension
     /// that is all an agent printed meanwhile: to be silent for so long was not its doing.
     async fn on_timer(&mut self, timer: Timer) -> Result<(), EngineError> {
         // Lets the runtime see signals and files that are ready by now.
@@ -379,7 +378,7 @@ fn vault_gone(vault: &Path, branch: Option<&str>) -> String {
     )
 }
 
-/// What the loop hears of next.
+/// What happens next.
 enum Next {
     Signal(Signalled),
     Command(Option<UserCommand>),

@@ -79,8 +79,8 @@ impl Default for Policy {
     }
 }
 
-/// What is said of a gate whose changes are part of the work after others judged it.
-pub(crate) fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
+/// A warning about a gate whose changes are kept although the gates before it do not see them.
+pub(crate) fn unchecked_changes(gates: &[Gate]) -> Option<String> {
     let of_stories = |gate: &&Gate| gate.when == When::Story;
     let last = gates.iter().rposition(|gate| gate.keep_changes)?;
     let mut before = gates[..last].iter().filter(of_stories);

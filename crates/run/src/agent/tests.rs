@@ -75,7 +75,7 @@ fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
 }
 
 #[test]
-fn claude_streams_json_and_asks_nobody() {
+fn claude_streams_json_and_asks_no_question() {
     let want = "claude -p --output-format stream-json --verbose --dangerously-skip-permissions";
     assert_eq!(line(&claude(None)), want);
     assert_eq!(line(&claude(Some("opus"))), format!("{want} --model opus"));

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Budget, OnFinish, Policy, When, changes_nobody_checks};
+use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::Event;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
@@ -152,7 +152,7 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
     let change = &run.change;
     let ids: Vec<&StoryId> = change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(&run.settings, &change.name, &ids);
-    let unchecked = changes_nobody_checks(&policy.gates);
+    let unchecked = unchecked_changes(&policy.gates);
     let settings = idle
         .iter()
         .chain(&unchecked)

@@ -25,7 +25,7 @@ pub(super) struct FailedAttempt {
     duration_ms: u64,
 }
 
-/// What follows a failed.
+/// What follows a failed attempt.
 enum Next {
     Again,
     Skip,

@@ -573,7 +573,7 @@ impl World {
             Effect::Finish { .. } => assert!(nothing_runs && self.tree == Tree::AtCheckpoint),
             Effect::AskFinish { .. } => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
-                assert!(!self.leaving, "nobody is there to be asked");
+                assert!(!self.leaving, "no user can be asked");
             }
             Effect::Announce(event) => self.hear(event),
             Effect::End { outcome, .. } => {

@@ -38,11 +38,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the record of a run; what is in it stays.
+    /// Opens the record of a run; what is in it stays. The notifier's program, if there is one, gets
+    /// what is worth a notification.
     pub(crate) fn open(
         folder: &Path,
         run: RunId,
         audience: mpsc::Sender<Vec<Record>>,
+        notifier: Option<Notifier>,
     ) -> Result<Self, FileError> {
         Ok(Self {
             file: RecordFile::open(folder)?,
@@ -50,14 +52,8 @@ impl Recorder {
             audience,
             waiting: Vec::new(),
             unwritten: Vec::new(),
-            notifier: None,
+            notifier,
         })
-    }
-
-    /// Notifies a program, too.
-    pub(crate) fn with_notifier(mut self, notifier: Option<Notifier>) -> Self {
-        self.notifier = notifier;
-        self
     }
 
     /// Records an event; what an agent says is sent with what follows it, or by [`Self::flush`].

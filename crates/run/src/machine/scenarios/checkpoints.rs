@@ -327,7 +327,7 @@ fn a_checkpoint_that_cannot_be_written_stops_the_run_with_the_work_in_the_tree()
 }
 
 #[test]
-fn a_finish_that_fails_where_nobody_was_asked_ends_with_exit_code_four() {
+fn a_finish_that_fails_without_a_question_ends_with_exit_code_four() {
     let (mut script, _) = at_the_end(OnFinish::Cleanup);
     assert_eq!(
         script.give(step_failed),
