@@ -30,6 +30,7 @@ mod work_start;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -43,7 +44,7 @@ use ralph_agents::event_batch::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
-use ralph_process::Supervisors;
+use ralph_process::{RunningProcess, Supervisors};
 use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::git::repository::Repository;
@@ -59,7 +60,10 @@ use step::StepError;
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
-pub(crate) const REPAIR_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+pub(crate) const REPAIR_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What an agent or a gate leaves running may end by itself for this long after it.
+const LEAK_GRACE: Duration = Duration::from_millis(300);
 
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
@@ -390,6 +394,15 @@ enum Next {
 enum Happened {
     Inputs(Vec<Input>),
     Ended,
+}
+
+/// Asks a process to end, or kills it where it gets no grace.
+fn stop(process: &mut RunningProcess, grace: Duration) {
+    if grace.is_zero() {
+        process.kill_now();
+    } else {
+        process.request_stop(grace);
+    }
 }
 
 /// Waits for the running process; without end where none runs.

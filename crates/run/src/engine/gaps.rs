@@ -98,11 +98,8 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
             }
             Step::MoveIntent { intent } => moving = Some(&intent.kind),
             Step::Moved => {
-                let event = moving
-                    .take()
-                    .zip(begun)
-                    .and_then(|(kind, it)| home(kind, it));
-                if let Some(event) = event {
+                let moved = moving.take().zip(begun);
+                if let Some(event) = moved.and_then(|(kind, it)| home(kind, it)) {
                     finishes += 1;
                     if finishes > recorded.finishes {
                         missing.push(event);
@@ -116,8 +113,9 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
 }
 
 /// What the record has already.
+#[derive(Default)]
 struct Recorded {
-    /// When attempts started, when they were last heard of, and what they used by then.
+    /// When attempts started, when they last reported what they used, and what that was.
     spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
     failed: HashSet<String>,
     saved: HashSet<String>,
@@ -126,12 +124,7 @@ struct Recorded {
 
 impl Recorded {
     fn of(records: &[Record]) -> Self {
-        let mut recorded = Self {
-            failed: HashSet::new(),
-            saved: HashSet::new(),
-            finishes: 0,
-            spent: HashMap::new(),
-        };
+        let mut recorded = Self::default();
         for record in records {
             match &record.event {
                 Event::AttemptStarted(AttemptStarted { story, attempt, .. }) => {

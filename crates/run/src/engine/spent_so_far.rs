@@ -9,7 +9,7 @@ use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use crate::settings::Settings;
-use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_base::ids::AttemptId;
 use ralph_base::shell::quoted;
 use ralph_vault::OpenRun;
 
@@ -81,10 +81,8 @@ fn gap(found: Option<&RunRecords>, open: &OpenRun) -> Option<String> {
         return Some("an earlier part of its record was lost".to_owned());
     }
     let last = open.last_attempt.as_ref().map(|last| &last.attempt);
-    let mut attempts = open.attempts.iter().map(|(story, number)| AttemptId {
-        story: story.clone(),
-        attempt: AttemptNumber(*number),
-    });
+    let attempts = open.attempts.iter();
+    let mut attempts = attempts.map(|(story, number)| AttemptId::new(story.clone(), *number));
     let missing = attempts.find(|it| Some(it) != last && !is_recorded(records, it))?;
     Some(format!("attempt {missing} is not in its record"))
 }

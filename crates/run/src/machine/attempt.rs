@@ -14,7 +14,7 @@ use crate::policy::{STOP_GRACE, in_words};
 use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
 use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
-use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_base::ids::AttemptId;
 
 /// How much of the agent's words is kept to say where it was.
 const PLACE_CHARS: usize = 200;
@@ -63,10 +63,7 @@ impl Machine {
         };
         self.announce_choice(&story, &choice);
         let ticket = self.ask();
-        let id = AttemptId {
-            story: story.view.id.clone(),
-            attempt: AttemptNumber(story.next_attempt),
-        };
+        let id = AttemptId::new(story.view.id.clone(), story.next_attempt);
         story.next_attempt = story.next_attempt.saturating_add(1);
         self.attempts.insert(id.story.clone(), id.attempt.0);
         let notes = self.notes.deliver(&id.story);
