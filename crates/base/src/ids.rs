@@ -32,6 +32,16 @@ pub struct AttemptId {
     pub attempt: AttemptNumber,
 }
 
+impl AttemptId {
+    /// The attempt with this number, from 1.
+    pub fn new(story: StoryId, number: u32) -> Self {
+        Self {
+            story,
+            attempt: AttemptNumber(number),
+        }
+    }
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -8,7 +8,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use environment::Rights;
 pub(crate) use environment::git_scrubbed;
 
 use crate::settings::Variable;
@@ -126,7 +125,7 @@ impl Agent {
             program,
             args,
             cwd: self.folder(work.root),
-            env: environment::of(self, &work, Rights::of_this_process()),
+            env: environment::of(self, &work, os::is_root()),
             stdin: match self.prompt_by() {
                 PromptBy::Stdin => work.prompt.as_bytes().to_vec(),
                 PromptBy::File => Vec::new(),
@@ -141,7 +140,7 @@ impl Agent {
     /// What is changed in the environment of every process of it, whatever that is for.
     pub fn environment(&self, root: &Path) -> Vec<EnvChange> {
         let fill = |value: &str| placed(value, root);
-        environment::always(self, Rights::of_this_process(), fill)
+        environment::always(self, os::is_root(), fill)
     }
 
     /// The folder it starts in.

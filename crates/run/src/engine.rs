@@ -30,6 +30,7 @@ mod work_start;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::mpsc;
@@ -43,7 +44,7 @@ use ralph_agents::event_batch::DetailLevel;
 use ralph_base::files::FileError;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
-use ralph_process::Supervisors;
+use ralph_process::{RunningProcess, Supervisors};
 use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::git::repository::Repository;
@@ -59,7 +60,10 @@ use step::StepError;
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
-pub(crate) const REPAIR_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
+pub(crate) const REPAIR_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What an agent or a gate leaves running may end by itself for this long after it.
+const LEAK_GRACE: Duration = Duration::from_millis(300);
 
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
@@ -147,8 +151,7 @@ impl Engine {
         let notifier = Notifier::of(&run.settings.notify.value, work_tree);
         Ok(Self {
             detail_level: audience.detail_level,
-            recorder: Recorder::open(&folder, id.clone(), audience.records)?
-                .with_notifier(notifier),
+            recorder: Recorder::open(&folder, id.clone(), audience.records, notifier)?,
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,
@@ -271,7 +274,7 @@ impl Engine {
         }
     }
 
-    /// A timer ran out; what happened before anybody could look comes first. After a suspension
+    /// A timer ran out; what happened before it was noticed comes first. After a suspension
     /// that is all an agent printed meanwhile: to be silent for so long was not its doing.
     async fn on_timer(&mut self, timer: Timer) -> Result<(), EngineError> {
         // Lets the runtime see signals and files that are ready by now.
@@ -344,12 +347,7 @@ impl Engine {
     /// Announces what an edge found worth saying.
     async fn warn(&mut self, notices: Vec<Notice>) -> Result<(), EngineError> {
         for notice in notices {
-            self.recorder
-                .record(Event::Warning {
-                    code: notice.code.to_owned(),
-                    message: notice.message,
-                })
-                .await?;
+            self.recorder.record(notice.into()).await?;
         }
         Ok(())
     }
@@ -384,7 +382,7 @@ fn vault_gone(vault: &Path, branch: Option<&str>) -> String {
     )
 }
 
-/// What the loop hears of next.
+/// What happens next.
 enum Next {
     Signal(Signalled),
     Command(Option<UserCommand>),
@@ -396,6 +394,15 @@ enum Next {
 enum Happened {
     Inputs(Vec<Input>),
     Ended,
+}
+
+/// Asks a process to end, or kills it where it gets no grace.
+fn stop(process: &mut RunningProcess, grace: Duration) {
+    if grace.is_zero() {
+        process.kill_now();
+    } else {
+        process.request_stop(grace);
+    }
 }
 
 /// Waits for the running process; without end where none runs.

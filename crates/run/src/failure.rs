@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use ralph_plan::source::SourceError;
+use ralph_vault::CheckpointError;
 use ralph_vault::store::StateDirectoryError;
 
 /// What sort of failure ended the program; decides the exit code.
@@ -71,6 +72,13 @@ impl Failure {
         self
     }
 
+    /// Adds what to do next, if there is something.
+    #[must_use]
+    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hints.extend(hint);
+        self
+    }
+
     /// What went wrong, without its causes.
     pub fn message(&self) -> &str {
         &self.message
@@ -117,10 +125,20 @@ impl From<SourceError> for Failure {
         };
         let hint = error.hint();
         let failure = Self::new(kind, error.to_string()).because(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        failure.maybe_hint(hint)
+    }
+}
+
+/// For steps that come before anything is touched: every failure is a refusal, except for faults of
+/// the system.
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let kind = if error.is_refusal() {
+            FailureKind::Refused
+        } else {
+            FailureKind::System
+        };
+        Self::new(kind, chain(&error)).maybe_hint(error.hint())
     }
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::engine::attempts::find;
 use crate::engine::gaps::append;
-use crate::engine::refusal::refusal;
 use crate::engine::repair::{RepairFor, repair};
 use crate::engine::{REPAIR_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
@@ -188,8 +187,7 @@ pub struct Session {
 impl Session {
     /// Opens the checkpoints and recovers what an interrupted run left.
     pub async fn open(directory: &Path, state: &Path, opening: Opening) -> Result<Self, Failure> {
-        let opened = vault::Session::open(directory, state, REPAIR_TIMEOUT);
-        let opened = opened.map_err(|error| refusal(&error))?;
+        let opened = vault::Session::open(directory, state, REPAIR_TIMEOUT)?;
         let (vault, events) = if opening.dry_run {
             let settled = opened.if_settled().ok_or_else(unrecovered)?;
             (settled, Vec::new())
@@ -242,8 +240,7 @@ impl Session {
             });
         }
         self.reopen_kept()?;
-        let prepared = self.vault.prepare_finish(choice);
-        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let prepared = self.vault.prepare_finish(choice)?;
         let report = prepared.report();
         let choice = report.choice;
         let mut plan = self.plan(Action::Finish { choice }, &run, prepared.outline())?;
@@ -265,8 +262,7 @@ impl Session {
     pub fn rewind(&mut self, story: &StoryId) -> Result<Prepared, Failure> {
         let run = self.last_run("there is no run to rewind here")?.run;
         self.reopen_kept()?;
-        let prepared = self.vault.prepare_rewind(story);
-        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let prepared = self.vault.prepare_rewind(story)?;
         let action = Action::Rewind {
             story: story.0.clone(),
         };
@@ -287,8 +283,7 @@ impl Session {
         run: Option<&str>,
         paths: &[Vec<u8>],
     ) -> Result<Prepared, Failure> {
-        let attempts = self.checkpoints().parked_attempts();
-        let attempts = attempts.map_err(|error| refusal(&error))?;
+        let attempts = self.checkpoints().parked_attempts()?;
         let parked = find(&attempts, label, run)?;
         let (first, others) = match paths.split_first() {
             Some((first, others)) => (Some(first), others),
@@ -306,7 +301,7 @@ impl Session {
                 (chosen, prepared) = (Some(path), Ok(other));
             }
         }
-        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let prepared = prepared?;
         let action = Action::Restore {
             attempt: label.to_owned(),
             path: chosen.map(|path| String::from_utf8_lossy(path).into_owned()),
@@ -320,8 +315,7 @@ impl Session {
 
     /// Prepares to revert what was done last.
     pub fn undo(&mut self) -> Result<Prepared, Failure> {
-        let prepared = self.vault.prepare_undo();
-        let prepared = prepared.map_err(|error| refusal(&error))?;
+        let prepared = self.vault.prepare_undo()?;
         let action = Action::Undo {
             of: Box::new(Action::undone(&prepared.of)),
         };
@@ -379,11 +373,10 @@ impl Session {
     }
 
     fn reopen_kept(&mut self) -> Result<(), Failure> {
-        if self.checkpoints().open_run().is_some() {
-            return Ok(());
+        if self.checkpoints().open_run().is_none() {
+            self.vault.reopen_kept()?;
         }
-        let reopened = self.vault.reopen_kept();
-        reopened.map_err(|error| refusal(&error))
+        Ok(())
     }
 
     fn lines(&self) -> Result<Vec<Line>, Failure> {
@@ -457,9 +450,8 @@ fn messages(notices: &[Notice]) -> Vec<String> {
 
 /// Something failed midway; the next command continues.
 fn cut_short(error: &CheckpointError) -> Failure {
-    let failure = Failure::system(format!("it could not be carried out: {}", chain(error)));
-    let hint = error.hint().into_iter();
-    hint.fold(failure, Failure::hint)
+    Failure::system(format!("it could not be carried out: {}", chain(error)))
+        .maybe_hint(error.hint())
         .hint("no work was lost: fix the problem, then any ralphtool command here continues it")
 }
 

@@ -40,7 +40,7 @@ pub use self::carry::Carry;
 use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
 pub use self::io::{
-    AgentEnd, AgentExit, AgentStart, Effect, Ground, Input, Previous, Save, StoppedBy, StoryCheck,
+    AgentEnd, AgentExit, AgentStart, Branch, Effect, Ground, Input, StoppedBy, StoryCheck,
     StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::stories::Current;
@@ -48,6 +48,7 @@ use self::whole::Whole;
 use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
+pub use crate::prompt::Previous;
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome};
 use crate::records::notes::Notes;
 use crate::words::{between, in_ms};
@@ -232,14 +233,6 @@ enum AnsweredBy {
     Other,
 }
 
-/// The checkpoint branch and where it came from.
-#[derive(Debug, Clone)]
-struct Branch {
-    name: String,
-    original: String,
-    original_commit: Option<String>,
-}
-
 /// What is done with the branch at the end.
 #[derive(Debug, Clone, Copy)]
 struct Finishing {
@@ -384,19 +377,7 @@ impl Machine {
     fn on_answer(&mut self, phase: Phase, input: Input) -> Phase {
         match (phase, input) {
             (Phase::Reading, Input::Backlog { stories, .. }) => self.on_backlog(stories),
-            (
-                Phase::Beginning,
-                Input::BeginDone {
-                    branch,
-                    original,
-                    original_commit,
-                    ..
-                },
-            ) => self.on_begun(Branch {
-                name: branch,
-                original,
-                original_commit,
-            }),
+            (Phase::Beginning, Input::BeginDone { branch, .. }) => self.on_begun(branch),
             (
                 Phase::Baseline(baseline),
                 Input::GateEnded {
@@ -490,10 +471,7 @@ impl Machine {
     }
 
     fn warn(&mut self, code: &str, message: String) {
-        self.announce(Event::Warning {
-            code: code.to_owned(),
-            message,
-        });
+        self.announce(Event::warning(code, message));
     }
 
     /// Opens a new ticket for an effect that is answered.

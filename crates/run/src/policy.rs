@@ -15,6 +15,11 @@ use crate::policy::prices::Prices;
 use ralph_base::ids::StoryId;
 use ralph_vault::outcome::FailureKind;
 
+/// How long a process may take to exit after it was asked to.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
+/// The longest pause while a limit gives no reset time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+
 /// The rules of one run, fixed at its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
@@ -28,12 +33,10 @@ pub struct Policy {
     pub total_timeout: Option<Duration>,
     /// How long an agent may take to exit after its final message.
     pub final_grace: Duration,
-    /// How long a process may take to exit after it was asked to.
-    pub stop_grace: Duration,
     /// The longest wait for one limit to end.
     pub max_wait: Option<Duration>,
-    /// The pauses between attempts while a limit gives no reset time.
-    pub backoff: Backoff,
+    /// The first pause between attempts while a limit gives no reset time.
+    pub limit_pause: Duration,
     /// What the whole run may use.
     pub budget: Budget,
     /// What each story may use, over all of its attempts in the run.
@@ -52,6 +55,8 @@ pub struct Policy {
     pub on_finish: OnFinish,
 }
 
+/// What tests start from; a run takes every value from the settings.
+#[cfg(test)]
 impl Default for Policy {
     fn default() -> Self {
         Self {
@@ -60,9 +65,8 @@ impl Default for Policy {
             idle_timeout: Some(Duration::from_secs(15 * 60)),
             total_timeout: None,
             final_grace: Duration::from_secs(20),
-            stop_grace: Duration::from_secs(5),
             max_wait: None,
-            backoff: Backoff::default(),
+            limit_pause: Duration::from_secs(60),
             budget: Budget::default(),
             story_budget: Budget::default(),
             prices: Prices::default(),
@@ -75,8 +79,8 @@ impl Default for Policy {
     }
 }
 
-/// What is said of a gate whose changes are part of the work after others judged it.
-pub(crate) fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
+/// A warning about a gate whose changes are kept although the gates before it do not see them.
+pub(crate) fn unchecked_changes(gates: &[Gate]) -> Option<String> {
     let of_stories = |gate: &&Gate| gate.when == When::Story;
     let last = gates.iter().rposition(|gate| gate.keep_changes)?;
     let mut before = gates[..last].iter().filter(of_stories);
@@ -88,30 +92,10 @@ pub(crate) fn changes_nobody_checks(gates: &[Gate]) -> Option<String> {
     ))
 }
 
-/// Pauses that double from `first` up to `most`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backoff {
-    /// The first pause.
-    pub first: Duration,
-    /// The longest pause.
-    pub most: Duration,
-}
-
-impl Default for Backoff {
-    fn default() -> Self {
-        Self {
-            first: Duration::from_secs(60),
-            most: Duration::from_secs(60 * 60),
-        }
-    }
-}
-
-impl Backoff {
-    /// The pause after this number of limits in a row, from 1.
-    pub fn after(self, limits: u32) -> Duration {
-        let factor = 2_u32.saturating_pow(limits.saturating_sub(1));
-        self.first.saturating_mul(factor).min(self.most)
-    }
+/// The pause after this number of limits in a row, from 1: it doubles from `first` on.
+pub(crate) fn pause_after(first: Duration, limits: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(limits.saturating_sub(1));
+    first.saturating_mul(factor).min(LONGEST_PAUSE)
 }
 
 /// What follows from a failed attempt once it is parked and the tree restored.
@@ -173,14 +157,12 @@ mod tests {
 
     #[test]
     fn backoff_doubles_from_one_minute_to_an_hour() {
+        let first = Duration::from_secs(60);
         let minutes: Vec<u64> = (1..=9)
-            .map(|limits| Backoff::default().after(limits).as_secs() / 60)
+            .map(|limits| pause_after(first, limits).as_secs() / 60)
             .collect();
         assert_eq!(minutes, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        assert_eq!(
-            Backoff::default().after(u32::MAX),
-            Duration::from_secs(60 * 60)
-        );
+        assert_eq!(pause_after(first, u32::MAX), Duration::from_secs(60 * 60));
     }
 
     #[test]

@@ -6,8 +6,9 @@ mod marking;
 
 use std::fmt::Write as _;
 
-use super::tamper::TamperPolicy;
-use ralph_base::ids::AttemptNumber;
+use crate::settings::GateSettings;
+use crate::tamper::TamperPolicy;
+use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_plan::change::{Change, Scenario, Story};
 
 /// The most scenario text that goes into a prompt, in bytes; beyond it only names do.
@@ -22,14 +23,14 @@ pub(crate) struct PromptInput<'a> {
     pub story: &'a Story,
     /// Which attempt at it.
     pub attempt: AttemptNumber,
-    /// Name and command of every gate.
-    pub gates: &'a [(String, String)],
+    pub gates: &'a [GateSettings],
     /// What earlier attempts wrote down.
     pub learnings: Option<&'a str>,
     /// Where to write more down.
     pub learnings_path: &'a str,
-    /// How the attempt before this one failed.
-    pub previous: Option<&'a PreviousFailure>,
+    pub previous: Option<&'a Previous>,
+    /// The command that shows the diff of the parked attempt.
+    pub show_diff: Option<&'a str>,
     /// What the user wants this attempt to know, oldest first.
     pub notes: &'a [String],
     /// Whether an unticked box fails the attempt.
@@ -40,20 +41,12 @@ pub(crate) struct PromptInput<'a> {
 
 /// How the attempt before this one failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PreviousFailure {
-    /// Why, where it is known.
+pub struct Previous {
+    /// Why it failed, where that helps.
     pub reason: Option<String>,
-    /// Where its work is; none where it is in the tree, and only a check of the whole change failed.
-    pub parked: Option<ParkedWork>,
-}
-
-/// The work of an attempt that was undone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ParkedWork {
-    /// What the parked attempt is called.
-    pub label: String,
-    /// The command that shows its diff.
-    pub look: Option<String>,
+    /// The parked attempt; none where its work is in the tree, and only a check of the whole change
+    /// failed.
+    pub parked: Option<AttemptId>,
 }
 
 /// Writes the prompt of one attempt at one story.
@@ -96,9 +89,8 @@ fn previous(input: &PromptInput<'_>) -> Option<String> {
         Some(parked) => format!(
             "The last attempt at this story failed, and everything it changed was undone. The reason:\n\n\
              {reason}\n\n\
-             What it did is kept as attempt {}{}. Learn from it, and do not make the same mistake again.",
-            parked.label,
-            match &parked.look {
+             What it did is kept as attempt {parked}{}. Learn from it, and do not make the same mistake again.",
+            match input.show_diff {
                 Some(command) => format!("; {} shows its diff", code(command)),
                 None => String::new(),
             }
@@ -223,13 +215,13 @@ fn rules(input: &PromptInput<'_>) -> String {
     )
 }
 
-fn gates(gates: &[(String, String)]) -> String {
+fn gates(gates: &[GateSettings]) -> String {
     if gates.is_empty() {
         return "## Checks\n\nNo checks are configured. Run the project's own tests and linters before you report success.".to_owned();
     }
     let lines: Vec<String> = gates
         .iter()
-        .map(|(name, command)| format!("- {name}: `{command}`"))
+        .map(|gate| format!("- {}: `{}`", gate.name, gate.run))
         .collect();
     format!(
         "## Checks\n\nThese commands are run after you, in the root of the repository, and each must exit with 0. \

@@ -3,7 +3,6 @@
 use super::{Agent, Work, filled};
 use crate::settings::Variable;
 use ralph_agents::adapters::{ADAPTERS, Adapter};
-use ralph_base::os;
 use ralph_process::{EnvChange, RUN_VARIABLE};
 
 /// What git uses to be about another repository than the one it stands in.
@@ -18,34 +17,14 @@ const GIT_LOCAL: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
-/// Whose rights this process has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rights {
-    /// All rights.
-    Root,
-    /// Those of a user.
-    User,
-}
-
-impl Rights {
-    /// The rights of this very process.
-    pub(crate) fn of_this_process() -> Self {
-        if os::is_root() {
-            Self::Root
-        } else {
-            Self::User
-        }
-    }
-}
-
-/// Takes away what would point git at another repository.
+/// Removes what would point git at another repository.
 pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
     GIT_LOCAL.into_iter().map(EnvChange::remove)
 }
 
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
-pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChange> {
-    let mut env = always(agent, rights, |value| {
+pub(super) fn of(agent: &Agent, work: &Work<'_>, is_root: bool) -> Vec<EnvChange> {
+    let mut env = always(agent, is_root, |value| {
         filled(value, agent.model.as_deref(), work)
     });
     env.extend([
@@ -62,7 +41,7 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, rights: Rights) -> Vec<EnvChang
 /// The changes that hold whatever the agent is started for; what the user wrote is filled in.
 pub(super) fn always(
     agent: &Agent,
-    rights: Rights,
+    is_root: bool,
     fill: impl Fn(&str) -> String,
 ) -> Vec<EnvChange> {
     let mut env: Vec<EnvChange> = git_scrubbed().collect();
@@ -71,7 +50,7 @@ pub(super) fn always(
     if let Some(adapter) = agent.adapter() {
         env.extend(foreign_credentials(adapter, &agent.env).map(EnvChange::remove));
         env.extend(set(adapter.environment));
-        if rights == Rights::Root {
+        if is_root {
             env.extend(set(adapter.as_root));
         }
     }

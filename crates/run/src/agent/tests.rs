@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pretty_assertions::assert_eq;
 
-use super::{Agent, Program, Rights, Work, environment, find_program};
+use super::{Agent, Program, Work, environment, find_program};
 use crate::settings::Variable;
 use crate::settings::agents::{CommandSettings, PromptBy};
 use ralph_agents::adapters::{self, ADAPTERS};
@@ -29,12 +29,12 @@ fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
     })
 }
 
-fn environment(agent: &Agent, rights: Rights) -> Vec<String> {
+fn environment(agent: &Agent, is_root: bool) -> Vec<String> {
     let show = |change: EnvChange| match change {
         EnvChange::Set(name, value) => format!("{}={}", name.display(), value.display()),
         EnvChange::Remove(name) => format!("-{}", name.display()),
     };
-    let changes = with_work(|work| environment::of(agent, &work, rights));
+    let changes = with_work(|work| environment::of(agent, &work, is_root));
     changes.into_iter().map(show).collect()
 }
 
@@ -75,7 +75,7 @@ fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
 }
 
 #[test]
-fn claude_streams_json_and_asks_nobody() {
+fn claude_streams_json_and_asks_no_question() {
     let want = "claude -p --output-format stream-json --verbose --dangerously-skip-permissions";
     assert_eq!(line(&claude(None)), want);
     assert_eq!(line(&claude(Some("opus"))), format!("{want} --model opus"));
@@ -133,7 +133,7 @@ fn a_model_is_named_wherever_there_is_a_place_for_it() {
     let agent = asked(Some("opus"));
     assert!(!agent.lacks_model());
     assert!(line(&agent).starts_with("box --for=opus claude "));
-    let variables = environment(&agent, Rights::User);
+    let variables = environment(&agent, false);
     assert!(
         variables.contains(&"SMALL=opus".to_owned()),
         "{variables:?}"
@@ -190,7 +190,7 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
         .map(str::to_owned),
     );
     let agent = mine(&["mine"], PromptBy::Stdin, None);
-    assert_eq!(environment(&agent, Rights::Root), want);
+    assert_eq!(environment(&agent, true), want);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
             model: None,
             env: env.collect(),
         };
-        let changes = environment(&agent, Rights::User);
+        let changes = environment(&agent, false);
         for (place, name) in foreign.iter().enumerate() {
             let is_gone = changes.contains(&format!("-{name}"));
             assert_eq!(is_gone, place > 0, "{name} for {}", adapter.name);
@@ -224,8 +224,8 @@ fn no_agent_gets_the_keys_of_another_but_those_the_user_passes_on() {
 
 #[test]
 fn claude_is_kept_quiet_and_told_of_the_sandbox_only_as_root() {
-    let root = environment(&claude(None), Rights::Root);
-    let user = environment(&claude(None), Rights::User);
+    let root = environment(&claude(None), true);
+    let user = environment(&claude(None), false);
     for (quiet, value) in adapters::claude::ADAPTER.environment {
         assert!(user.contains(&format!("{quiet}={value}")));
     }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_nobody_asks_for_share_a_line() {
+    fn agents_that_the_settings_do_not_name_share_a_line() {
         let here = |name: &str| AgentHealth {
             name: name.into(),
             asked: false,

@@ -13,8 +13,8 @@ use super::agent_health::{AgentHealth, CHECK, others};
 use super::{Finding, Scope, TIMEOUT};
 use crate::agent::question::{Answer, NoAnswer, Question};
 use crate::agent::{Agent, Program};
-use crate::engine::agents::{Agents, Obstacle, find};
-use crate::failure::chain;
+use crate::engine::agents::{agent, find};
+use crate::failure::{Failure, chain};
 use crate::policy::roster::{Choice, Roster};
 use crate::settings::agents::{CommandSettings, PromptBy};
 use crate::settings::files::AllowedSettings;
@@ -37,7 +37,7 @@ pub(super) async fn check(
 ) -> (Vec<Finding>, Vec<AgentHealth>) {
     let limit = settings.command_timeout.value.0.unwrap_or(TIMEOUT);
     let examiner = Arc::new(Examiner {
-        agents: Agents::of(settings),
+        settings: settings.clone(),
         asked: Roster::of_any_change(settings).all(),
         environment: scope.environment.clone(),
         home: scope.home.clone(),
@@ -75,7 +75,7 @@ pub(super) async fn check(
 
 /// Where agents are examined, and how.
 struct Examiner {
-    agents: Agents,
+    settings: AllowedSettings,
     /// Every agent with every model that a run may ask it for.
     asked: Vec<Choice>,
     environment: Vec<(OsString, OsString)>,
@@ -86,7 +86,7 @@ struct Examiner {
 
 impl Examiner {
     /// The program of an agent, which must be fit for every model that it is asked for.
-    fn find_all(&self, name: &str) -> Result<Option<PathBuf>, Obstacle> {
+    fn find_all(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
         let mut program = None;
         for choice in self.asked.iter().filter(|it| it.agent == name) {
             program = program.or(self.find(choice)?);
@@ -94,15 +94,15 @@ impl Examiner {
         Ok(program)
     }
 
-    fn find(&self, choice: &Choice) -> Result<Option<PathBuf>, Obstacle> {
-        let agent = self.agents.agent(choice);
+    fn find(&self, choice: &Choice) -> Result<Option<PathBuf>, Failure> {
+        let agent = agent(&self.settings, choice);
         find(choice, &agent, &self.environment, &self.root)
     }
 
     /// What is known of a built-in agent that no run asks; nothing where a run asks it.
     async fn look_at(&self, name: &str) -> Option<Report> {
         let mut asked = self.asked.iter();
-        let adapter_of = |it: &Choice| self.agents.agent(it).adapter();
+        let adapter_of = |it: &Choice| agent(&self.settings, it).adapter();
         if asked.any(|it| adapter_of(it).is_some_and(|it| it.name == name)) {
             return None;
         }
@@ -110,7 +110,7 @@ impl Examiner {
             agent: name.to_owned(),
             model: None,
         };
-        let agent = self.agents.agent(&choice);
+        let agent = agent(&self.settings, &choice);
         // A command of the user's may have the name of a built-in agent, or run it.
         let adapter = agent.adapter()?;
         if agent.program() != Some(adapter.name) {
@@ -127,7 +127,7 @@ impl Examiner {
 
     async fn examine(&self, choice: &Choice) -> Report {
         let name = &choice.agent;
-        let agent = self.agents.agent(choice);
+        let agent = agent(&self.settings, choice);
         let mut health = AgentHealth::new(name, true);
         let program = match self.find_all(name) {
             Ok(Some(program)) => program,
@@ -135,8 +135,11 @@ impl Examiner {
                 let message = format!("`{name}`, which is built in");
                 return (vec![Finding::good(CHECK, message)], health);
             }
-            Err(obstacle) => {
-                let finding = Finding::refusal(CHECK, obstacle.message).hint(obstacle.hint);
+            Err(failure) => {
+                let finding = Finding {
+                    hint: failure.hints().first().cloned(),
+                    ..Finding::refusal(CHECK, failure.message())
+                };
                 return (vec![finding], health);
             }
         };

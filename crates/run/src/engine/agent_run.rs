@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use super::Happened;
+use super::{Happened, LEAK_GRACE, stop};
 use crate::machine::{AgentEnd, AgentExit, Input, Ticket};
-use ralph_agents::agent_event::{AgentEvent, EventSink as _, first_chars};
+use ralph_agents::agent_event::{AgentEvent, EventSink as _, Usage, first_chars};
 use ralph_agents::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use ralph_agents::event_batch::EventBatch;
 use ralph_process::{Ending, Exit, OutputLine, ProcessEvent, RunningProcess};
-
-/// What an agent leaves running may end by itself for this long after it.
-const LEAK_GRACE: Duration = Duration::from_millis(300);
 
 /// How much of the agent's last line is kept.
 const LINE_CHARS: usize = 200;
@@ -43,14 +40,10 @@ impl AgentRun {
         }
     }
 
-    /// Asks the agent to end; without grace it is pressed at once.
+    /// Asks the agent to end; without grace it is killed.
     pub(super) fn stop(&mut self, grace: Duration) {
         self.stopped = true;
-        if grace.is_zero() {
-            self.process.kill_now();
-        } else {
-            self.process.request_stop(grace);
-        }
+        stop(&mut self.process, grace);
     }
 
     /// The input that says the agent is at work, whatever it printed.
@@ -151,7 +144,6 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         last_line: None,
         swept: ending.swept.ended,
         still_running: ending.swept.survivors,
-        usage: (stream.usage != ralph_agents::agent_event::Usage::default())
-            .then_some(stream.usage),
+        usage: (stream.usage != Usage::default()).then_some(stream.usage),
     }
 }

@@ -1,43 +1,27 @@
 //! From the name of an agent to what can be started, and whether it can.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Program, find_program};
 use crate::failure::Failure;
 use crate::policy::roster::{Choice, Roster};
-use crate::settings::agents::{AgentSettings, Calling};
-use crate::settings::{Settings, Sourced};
+use crate::settings::Settings;
+use crate::settings::agents::Calling;
 use ralph_agents::adapters::adapter;
 use ralph_process::EnvChange;
 
-/// The agents of a run, as its settings describe them.
-#[derive(Debug, Clone)]
-pub(crate) struct Agents {
-    own: BTreeMap<String, Sourced<AgentSettings>>,
-}
-
-impl Agents {
-    /// The agents the settings know.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        Self {
-            own: settings.agents.clone(),
-        }
-    }
-
-    /// The agent of a choice; whether there is one was checked when the settings were read.
-    pub(crate) fn agent(&self, choice: &Choice) -> Agent {
-        let own = self.own.get(&choice.agent).map(|own| &own.value);
-        Agent {
-            program: match own.map(|own| &own.calling) {
-                None => built_in(&choice.agent, &[]),
-                Some(Calling::Like { name, wrap }) => built_in(name, wrap),
-                Some(Calling::Command(command)) => Program::Command(command.clone()),
-            },
-            model: choice.model.clone(),
-            env: own.map_or_else(Vec::new, |own| own.env.clone().into_iter().collect()),
-        }
+/// The agent of a choice; whether there is one was checked when the settings were read.
+pub(crate) fn agent(settings: &Settings, choice: &Choice) -> Agent {
+    let own = settings.agents.get(&choice.agent).map(|own| &own.value);
+    Agent {
+        program: match own.map(|own| &own.calling) {
+            None => built_in(&choice.agent, &[]),
+            Some(Calling::Like { name, wrap }) => built_in(name, wrap),
+            Some(Calling::Command(command)) => Program::Command(command.clone()),
+        },
+        model: choice.model.clone(),
+        env: own.map_or_else(Vec::new, |own| own.env.clone().into_iter().collect()),
     }
 }
 
@@ -58,54 +42,26 @@ pub(crate) fn check(
     environment: &[(OsString, OsString)],
     root: &Path,
 ) -> Result<(), Failure> {
-    let agents = Agents::of(settings);
     for choice in Roster::of(settings, change).all() {
-        let found = find(&choice, &agents.agent(&choice), environment, root);
-        found.map_err(|obstacle| {
-            let failure = Failure::refused(obstacle.message).hint(obstacle.hint);
-            match obstacle.meanwhile {
-                Some(other) => failure.hint(other),
-                None => failure,
-            }
-        })?;
+        find(&choice, &agent(settings, &choice), environment, root)?;
     }
     Ok(())
 }
 
-/// Why an agent cannot be started, and what to do.
-#[derive(Debug)]
-pub(crate) struct Obstacle {
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
-    /// What else can be done until then.
-    meanwhile: Option<&'static str>,
-}
-
-impl Obstacle {
-    fn new(message: String, hint: impl Into<String>) -> Self {
-        Self {
-            message,
-            hint: hint.into(),
-            meanwhile: None,
-        }
-    }
-}
-
-/// Finds the program of an agent, as seen from where it will run; the demo has none.
+/// Finds the program of an agent, as seen from where it will run; the demo has none. The first hint
+/// of a refusal says how to make the agent fit.
 pub(crate) fn find(
     choice: &Choice,
     agent: &Agent,
     environment: &[(OsString, OsString)],
     root: &Path,
-) -> Result<Option<PathBuf>, Obstacle> {
+) -> Result<Option<PathBuf>, Failure> {
     let name = &choice.agent;
     if agent.lacks_model() {
         let problem =
             format!("the command of the agent `{name}` has `{{model}}`, and there is none");
         let hint = format!("name one with `--model` or `model = \"…\"` in `[agents.{name}]`");
-        return Err(Obstacle::new(problem, hint));
+        return Err(Failure::refused(problem).hint(hint));
     }
     let folder = agent.folder(root);
     if !folder.is_dir() {
@@ -113,7 +69,7 @@ pub(crate) fn find(
             "the agent `{name}` starts in `{}`, which is no folder",
             folder.display()
         );
-        return Err(Obstacle::new(problem, "create it, or correct `cwd`"));
+        return Err(Failure::refused(problem).hint("create it, or correct `cwd`"));
     }
     let Some(program) = agent.program() else {
         return Ok(None);
@@ -136,8 +92,7 @@ pub(crate) fn find(
         }
     };
     let message = format!("the agent `{name}` needs `{program}`, which was not found");
-    Err(Obstacle {
-        meanwhile: Some("`ralphtool demo` shows a run without any agent"),
-        ..Obstacle::new(message, install)
-    })
+    Err(Failure::refused(message)
+        .hint(install)
+        .hint("`ralphtool demo` shows a run without any agent"))
 }

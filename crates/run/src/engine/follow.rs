@@ -1,16 +1,14 @@
 //! Follows a run that another process works on: its records as they are written, and of what its
 //! agent says the last word and the last figures, which are in the attempt's transcript alone.
 
-use std::fs::File;
 use std::io;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::records::event::{AttemptStarted, Event, Record, WIRE_VERSION};
+use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file;
-use crate::windows::file_lines::FileLines;
+use crate::windows::file_lines::GrowingFile;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::dialect::{Output, StreamReader};
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -27,7 +25,7 @@ const TRANSCRIPT_CAP: u64 = 64 << 20;
 pub(crate) struct Follower {
     run: RunId,
     work_tree: String,
-    records: Growing,
+    records: GrowingFile,
     said: Option<Said>,
     last_number: u64,
 }
@@ -39,7 +37,7 @@ impl Follower {
         Self {
             run: run.clone(),
             work_tree: work_tree.to_string_lossy().into_owned(),
-            records: Growing::of(path, RECORD_CAP),
+            records: GrowingFile::new(path, RECORD_CAP),
             said: None,
             last_number: 0,
         }
@@ -49,8 +47,8 @@ impl Follower {
     pub(crate) fn read_on(&mut self, now: Timestamp) -> io::Result<Vec<Record>> {
         let mut news = Vec::new();
         let mut damaged = 0;
-        self.records.read_on(|bytes, _| {
-            let line = file::read_line(bytes);
+        self.records.read_to_end(|line| {
+            let line = file::read_line(line.bytes);
             damaged += usize::from(line.is_damaged);
             news.extend(line.record);
         })?;
@@ -63,16 +61,13 @@ impl Follower {
         }
         if let Some(said) = &mut self.said {
             let events = said.read_on()?;
-            news.extend(events.into_iter().map(|agent| Record {
-                v: WIRE_VERSION,
-                seq: self.last_number,
-                at: now,
-                run: self.run.clone(),
-                event: Event::Agent {
+            news.extend(events.into_iter().map(|agent| {
+                let event = Event::Agent {
                     story: said.story.clone(),
                     attempt: said.attempt,
                     agent,
-                },
+                };
+                Record::new(self.last_number, now, self.run.clone(), event)
             }));
         }
         Ok(news)
@@ -106,28 +101,30 @@ impl Follower {
 struct Said {
     story: StoryId,
     attempt: AttemptNumber,
-    stream: Growing,
+    stream: GrowingFile,
     reader: Box<dyn StreamReader + Send>,
 }
 
 impl Said {
     fn of(folder: &Path, output: Output, story: StoryId, attempt: AttemptNumber) -> Self {
-        let mut stream = Growing::of(folder.join("stdout"), output.line_cap());
-        stream.skip_to = |length| length.saturating_sub(TRANSCRIPT_CAP);
         Self {
             story,
             attempt,
-            stream,
+            stream: GrowingFile::new(folder.join("stdout"), output.line_cap()),
             reader: output.reader(&jiff::Zoned::now()),
         }
     }
 
     /// The last figures and the last word since the last time.
     fn read_on(&mut self) -> io::Result<Vec<AgentEvent>> {
+        if self.stream.position() == 0 {
+            let length = self.stream.length()?.unwrap_or(0);
+            self.stream.skip_to(length.saturating_sub(TRANSCRIPT_CAP));
+        }
         let (mut figures, mut word) = (None, None);
         let reader = &mut self.reader;
-        self.stream.read_on(|bytes, truncated| {
-            for event in reader.line(bytes, truncated) {
+        self.stream.read_to_end(|line| {
+            for event in reader.line(line.bytes, line.truncated) {
                 match &event {
                     AgentEvent::Usage { .. } => figures = Some(event),
                     AgentEvent::Text { text } if text.trim().is_empty() => {}
@@ -139,54 +136,9 @@ impl Said {
     }
 }
 
-/// A file that grows, and may not be there yet.
-struct Growing {
-    path: PathBuf,
-    file: Option<File>,
-    lines: FileLines,
-    cap: usize,
-    /// Where to begin in a file of some length.
-    skip_to: fn(u64) -> u64,
-}
-
-impl Growing {
-    fn of(path: PathBuf, cap: usize) -> Self {
-        Self {
-            path,
-            file: None,
-            lines: FileLines::at(0, cap),
-            cap,
-            skip_to: |_| 0,
-        }
-    }
-
-    /// Gives whole lines that were added, and whether they were longer than the cap.
-    fn read_on(&mut self, mut each: impl FnMut(&[u8], bool)) -> io::Result<()> {
-        if self.file.is_none() {
-            let file = match File::open(&self.path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                file => file?,
-            };
-            let start = (self.skip_to)(file.metadata()?.len());
-            self.lines = FileLines::at(start, self.cap);
-            self.file = Some(file);
-        }
-        let Some(file) = &self.file else {
-            return Ok(());
-        };
-        // No further than the present end: another process may write without end.
-        let left = file.metadata()?.len().saturating_sub(self.lines.position());
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        self.lines.read(file, left, |line| {
-            each(line.bytes, line.truncated);
-            ControlFlow::Continue(())
-        })?;
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Write as _;
 
     use pretty_assertions::assert_eq;

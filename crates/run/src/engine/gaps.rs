@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use crate::records::event::{
     AttemptFailed, AttemptStarted, Event, FinishChoice, Finished, Record, StoryCompleted,
-    WIRE_VERSION,
 };
 use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -39,13 +38,7 @@ pub(crate) fn append(folder: &Path, run: &RunId, events: Vec<Event>) -> Result<(
     let mut file = RecordFile::open(folder)?;
     let mut lines = Vec::new();
     for event in events {
-        let record = Record {
-            v: WIRE_VERSION,
-            seq: file.next_number(),
-            at: jiff::Timestamp::now(),
-            run: run.clone(),
-            event,
-        };
+        let record = Record::new(file.next_number(), Timestamp::now(), run.clone(), event);
         file.add(&mut lines, &record)?;
     }
     file.write(&lines)
@@ -105,11 +98,8 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
             }
             Step::MoveIntent { intent } => moving = Some(&intent.kind),
             Step::Moved => {
-                let event = moving
-                    .take()
-                    .zip(begun)
-                    .and_then(|(kind, it)| home(kind, it));
-                if let Some(event) = event {
+                let moved = moving.take().zip(begun);
+                if let Some(event) = moved.and_then(|(kind, it)| home(kind, it)) {
                     finishes += 1;
                     if finishes > recorded.finishes {
                         missing.push(event);
@@ -123,8 +113,9 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
 }
 
 /// What the record has already.
+#[derive(Default)]
 struct Recorded {
-    /// When attempts started, when they were last heard of, and what they used by then.
+    /// When attempts started, when they last reported what they used, and what that was.
     spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
     failed: HashSet<String>,
     saved: HashSet<String>,
@@ -133,12 +124,7 @@ struct Recorded {
 
 impl Recorded {
     fn of(records: &[Record]) -> Self {
-        let mut recorded = Self {
-            failed: HashSet::new(),
-            saved: HashSet::new(),
-            finishes: 0,
-            spent: HashMap::new(),
-        };
+        let mut recorded = Self::default();
         for record in records {
             match &record.event {
                 Event::AttemptStarted(AttemptStarted { story, attempt, .. }) => {

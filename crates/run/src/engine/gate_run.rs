@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::Happened;
 use super::step::StepError;
+use super::{Happened, LEAK_GRACE, stop};
 use crate::gates::gate;
 use crate::machine::{Ground, Ticket};
 use crate::policy::in_words;
@@ -14,9 +14,6 @@ use ralph_process::{ProcessEvent, RunningProcess};
 
 /// How long a gate that took too long may take to end.
 const STOP_GRACE: Duration = Duration::from_secs(5);
-
-/// What a gate leaves running may end by itself for this long after it.
-const LEAK_GRACE: Duration = Duration::from_millis(300);
 
 /// Which gate runs, and on what.
 #[derive(Debug, Clone, Copy)]
@@ -64,11 +61,7 @@ impl GateRunning {
 
     /// Asks the gate to end.
     pub(super) fn stop(&mut self, grace: Duration) {
-        if grace.is_zero() {
-            self.process.kill_now();
-        } else {
-            self.process.request_stop(grace);
-        }
+        stop(&mut self.process, grace);
     }
 
     /// Waits for the gate's end; what it prints is only kept on disk. Cancel-safe.

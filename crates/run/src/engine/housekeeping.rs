@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::refusal::refusal;
 use super::{REPAIR_TIMEOUT, chain};
 use crate::failure::Failure;
+use crate::words::counted;
 use ralph_base::ids::RunId;
 use ralph_base::size::{SizeLimit, rounded};
 use ralph_vault::Vault;
@@ -53,16 +53,13 @@ pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
         Ok(repository) => Some(VaultFolder::folder_for(request.state, &repository)),
         // The vaults of other trees can be looked at from anywhere.
         Err(_) if request.scope == Scope::All => None,
-        Err(error) => return Err(refusal(&error.into())),
+        Err(error) => return Err(CheckpointError::from(error).into()),
     };
     let own = match &folder {
-        Some(folder) if folder.exists() => {
-            Some(plan(request, now).map_err(|error| refusal(&error))?)
-        }
+        Some(folder) if folder.exists() => Some(plan(request, now)?),
         _ => None,
     };
-    let others = other_vaults::others(request.state, folder.as_deref(), request.scope)
-        .map_err(|error| refusal(&error))?;
+    let others = other_vaults::others(request.state, folder.as_deref(), request.scope)?;
     let place = folder.unwrap_or_else(|| request.state.join("ralphtool"));
     let mut report = match &own {
         Some((_, plan)) => plan.report.clone(),
@@ -85,8 +82,7 @@ pub fn prepare(request: &Request<'_>) -> Result<Prepared, Failure> {
 
 /// The one vault the user named; everything in it goes, except notes.
 fn prepare_forgetting(request: &Request<'_>, name: &str) -> Result<Prepared, Failure> {
-    let all =
-        other_vaults::others(request.state, None, Scope::All).map_err(|error| refusal(&error))?;
+    let all = other_vaults::others(request.state, None, Scope::All)?;
     let path = request.directory.join(name);
     let is_named = |other: &OtherVault| {
         let is_name = other.folder.file_name().is_some_and(|it| it == name);
@@ -190,13 +186,12 @@ struct Removed {
 
 impl Removed {
     fn notice(&self) -> Option<Notice> {
-        let runs = match self.runs {
-            0 => return None,
-            1 => "1 old run".to_owned(),
-            many => format!("{many} old runs"),
-        };
+        if self.runs == 0 {
+            return None;
+        }
         let message = format!(
-            "removed {runs} from the vault, {}; `ralphtool gc --help` says what is kept",
+            "removed {} from the vault, {}; `ralphtool gc --help` says what is kept",
+            counted(self.runs, "old run"),
             rounded(self.bytes)
         );
         Some(Notice::new("vault_tidied", message))

@@ -9,7 +9,7 @@ use super::step::{Answer, StepError};
 use super::tampering::lost_tasks;
 use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running, chain};
-use crate::machine::{self, Effect, Input, Save, StoryView, Ticket};
+use crate::machine::{self, Branch, Effect, Input, StoryView, Ticket};
 use crate::policy::{self, Consequence};
 use crate::records::event::{FailureKind, FinishChoice};
 use ralph_base::ids::{AttemptId, StoryId};
@@ -62,7 +62,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         }
         Effect::Reopen { ticket, reopening } => (ticket, engine.reopen(ticket, reopening).await),
         Effect::TickStory { ticket, story } => (ticket, engine.tick_story(ticket, &story).await),
-        Effect::Save { ticket, save } => (ticket, engine.save(ticket, save).await),
+        Effect::Save { ticket, story } => (ticket, engine.save(ticket, story).await),
         Effect::Park {
             ticket,
             attempt,
@@ -145,12 +145,12 @@ impl Engine {
         };
         let begun = self.put_session("could not make the checkpoint branch", begun)?;
         self.warn(begun.notices).await?;
-        Ok(Input::BeginDone {
-            ticket,
-            branch: begun.branch,
+        let branch = Branch {
+            name: begun.branch,
             original: begun.original,
             original_commit: begun.original_commit,
-        })
+        };
+        Ok(Input::BeginDone { ticket, branch })
     }
 
     /// The change as it was when the story at hand began.
@@ -200,16 +200,10 @@ impl Engine {
         Ok(Input::Ticked { ticket, tasks })
     }
 
-    async fn save(&mut self, ticket: Ticket, save: Save) -> Answer {
+    async fn save(&mut self, ticket: Ticket, story: StoryNote) -> Answer {
         let passed = self.policy().gates.iter();
-        let passed = passed.filter(|gate| save.gates.contains(&gate.name));
+        let passed = passed.filter(|gate| story.gates.contains(&gate.name));
         let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
-        let story = StoryNote {
-            id: save.story,
-            title: save.title,
-            attempts: save.attempts,
-            gates: save.gates,
-        };
         let saved = self.take_session::<Attempt>()?.save(&story);
         let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::agents;
-use super::refusal::{interrupted, other_run, refusal};
+use super::refusal::{interrupted, other_run};
 use super::repair::OpenVault;
 use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Backoff, Budget, OnFinish, Policy, When, changes_nobody_checks};
+use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::Event;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
@@ -99,16 +99,15 @@ impl PreparedRun {
             // Where every story is done, gates at the end may still have their say.
             reopen(&mut session, nothing_left && !is_judged_whole)?;
         }
-        session
-            .set_limits(run.settings.limits())
-            .map_err(|error| refusal(&error))?;
+        session.set_limits(run.settings.limits())?;
         let checkpoints = session.vault();
         if !nothing_left {
             let root = &checkpoints.repository().work_tree;
             agents::check(&run.settings, &run.change.name, &run.environment, root)?;
         }
         os::keep_freed_memory();
-        preface.extend(run.warnings.iter().map(|text| warning(text)));
+        let said = run.warnings.iter();
+        preface.extend(said.map(|text| Event::warning("settings", text)));
         let (id, origin) = match open_run_of(checkpoints, &run.change)? {
             Some(open) => {
                 let folder = checkpoints.run_folder(&open.run);
@@ -122,9 +121,7 @@ impl PreparedRun {
             }
             None if nothing_left => return Ok(None),
             None => {
-                checkpoints
-                    .preflight(&run.change.name)
-                    .map_err(|error| refusal(&error))?;
+                checkpoints.preflight(&run.change.name)?;
                 (new_run(), Origin::Fresh)
             }
         };
@@ -155,12 +152,13 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
     let change = &run.change;
     let ids: Vec<&StoryId> = change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(&run.settings, &change.name, &ids);
-    let unchecked = changes_nobody_checks(&policy.gates);
-    let settings = idle.iter().chain(&unchecked).map(|text| warning(text));
-    let plan = change.warnings.iter().map(|it| Event::Warning {
-        code: it.code.to_owned(),
-        message: it.message.clone(),
-    });
+    let unchecked = unchecked_changes(&policy.gates);
+    let settings = idle
+        .iter()
+        .chain(&unchecked)
+        .map(|text| Event::warning("settings", text));
+    let plan = change.warnings.iter();
+    let plan = plan.map(|it| Event::warning(it.code, it.message.as_str()));
     settings.chain(plan).collect()
 }
 
@@ -174,7 +172,7 @@ fn reopen(session: &mut Session<Settled>, nothing_left: bool) -> Result<(), Fail
         .hint("`ralphtool finish --cleanup` brings the work to your branch")
         .hint("`ralphtool rewind STORY` goes back to before a story, to do it again"));
     }
-    session.reopen_kept().map_err(|error| refusal(&error))
+    Ok(session.reopen_kept()?)
 }
 
 /// The run to resume, if one is open.
@@ -198,12 +196,8 @@ fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, 
             open.change
         )));
     }
-    checkpoints
-        .check_on_branch()
-        .map_err(|error| refusal(&error))?;
-    checkpoints
-        .refuse_full_disk()
-        .map_err(|error| refusal(&error))?;
+    checkpoints.check_on_branch()?;
+    checkpoints.refuse_full_disk()?;
     Ok(Some(open))
 }
 
@@ -281,10 +275,7 @@ fn policy(run: &Run) -> Policy {
             OnFinish::Ask if !run.attended => OnFinish::Keep,
             choice => choice,
         },
-        backoff: Backoff {
-            first: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
-            ..Backoff::default()
-        },
+        limit_pause: settings.limit_pause.value.or_zero().max(SHORTEST_PAUSE),
         budget: Budget::of_run(settings),
         story_budget: Budget::of_story(settings),
         prices: Prices(
@@ -294,18 +285,10 @@ fn policy(run: &Run) -> Policy {
                 .map(|(name, price)| (name.clone(), price.value))
                 .collect(),
         ),
-        ..Policy::default()
     }
 }
 
 fn new_run() -> RunId {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     RunId(format!("{now}-{}", random_name(4)))
-}
-
-fn warning(text: &str) -> Event {
-    Event::Warning {
-        code: "settings".to_owned(),
-        message: text.to_owned(),
-    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::gaps::fill_gaps;
-use super::refusal::{not_repaired, other_run, refusal};
+use super::refusal::other_run;
 use super::start::{outside_of_last, recorded};
 use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ use ralph_vault::Vault;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
 use ralph_vault::store::where_now;
-use ralph_vault::{AfterRecovery, Failed, OpenRun, Opened, Session, Settled};
+use ralph_vault::{AfterRecovery, CheckpointError, Failed, OpenRun, Opened, Session, Settled};
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
@@ -47,8 +47,7 @@ pub struct OpenVault {
 impl OpenVault {
     /// Opens the vault and repairs what an interrupted run left.
     pub async fn open(request: RepairRequest<'_>) -> Result<Self, Failure> {
-        let opened = Session::open(request.directory, request.state, REPAIR_TIMEOUT)
-            .map_err(|error| refusal(&error))?;
+        let opened = Session::open(request.directory, request.state, REPAIR_TIMEOUT)?;
         let wanted = RepairFor {
             change: request.change,
             fresh: request.fresh,
@@ -145,6 +144,15 @@ pub(crate) async fn repair(
     }
     complete_last_record(settled.vault())?;
     Ok((settled, said))
+}
+
+/// What an interrupted run left could not be repaired.
+fn not_repaired(error: &CheckpointError) -> Failure {
+    Failure::system(format!(
+        "what an interrupted run left could not be repaired: {}",
+        chain(error)
+    ))
+    .maybe_hint(error.hint())
 }
 
 /// A program can die after the last step of a run and before the event that records it.

@@ -9,7 +9,7 @@ use crate::records::event::{AttemptStarted, Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
 use crate::settings::Settings;
-use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_base::ids::AttemptId;
 use ralph_base::shell::quoted;
 use ralph_vault::OpenRun;
 
@@ -49,16 +49,14 @@ pub(super) fn spent_so_far(
             .hint("to end it and keep its work: `ralphtool finish --keep`; a new run has a new budget")
             .hint(format!("to resume it without a budget: `ralphtool resume {off}`")));
         }
-        warnings.push(warning(
-            UNKNOWN,
-            format!(
-                "what this run has spent is not known: {gap} (`{}`)",
-                path.display()
-            ),
-        ));
+        let message = format!(
+            "what this run has spent is not known: {gap} (`{}`)",
+            path.display()
+        );
+        warnings.push(Event::warning(UNKNOWN, message));
     }
     let found = found.unwrap_or_default();
-    warnings.extend(damage(found.damaged).map(|message| warning("record_damaged", message)));
+    warnings.extend(damage(found.damaged).map(|message| Event::warning("record_damaged", message)));
     let progress = Progress::of(&found.records);
     Ok(SpentSoFar { progress, warnings })
 }
@@ -83,10 +81,8 @@ fn gap(found: Option<&RunRecords>, open: &OpenRun) -> Option<String> {
         return Some("an earlier part of its record was lost".to_owned());
     }
     let last = open.last_attempt.as_ref().map(|last| &last.attempt);
-    let mut attempts = open.attempts.iter().map(|(story, number)| AttemptId {
-        story: story.clone(),
-        attempt: AttemptNumber(*number),
-    });
+    let attempts = open.attempts.iter();
+    let mut attempts = attempts.map(|(story, number)| AttemptId::new(story.clone(), *number));
     let missing = attempts.find(|it| Some(it) != last && !is_recorded(records, it))?;
     Some(format!("attempt {missing} is not in its record"))
 }
@@ -96,11 +92,4 @@ fn is_recorded(records: &[Record], id: &AttemptId) -> bool {
         matches!(&record.event, Event::AttemptStarted(AttemptStarted { story, attempt, .. })
             if *story == id.story && *attempt == id.attempt)
     })
-}
-
-fn warning(code: &str, message: String) -> Event {
-    Event::Warning {
-        code: code.to_owned(),
-        message,
-    }
 }

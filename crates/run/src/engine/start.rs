@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent_run::AgentRun;
-use super::agents::Agents;
 use super::step::{Answer, StepError};
-use super::{Engine, Running, chain};
+use super::{Engine, Running, agents, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
-use crate::machine::{AgentStart, Input, Previous, Ticket};
+use crate::machine::{AgentStart, Input, Ticket};
 use crate::policy::roster::Choice;
-use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
+use crate::prompt::{Previous, PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
@@ -62,7 +61,7 @@ impl Engine {
         choice: &Choice,
         briefing: Briefing,
     ) -> Answer {
-        let agent = Agents::of(&self.run.settings).agent(choice);
+        let agent = agents::agent(&self.run.settings, choice);
         self.include_user_changes(&attempt.story).await?;
         let folder = self
             .start_process(ticket, &attempt, &agent, &briefing)
@@ -150,10 +149,9 @@ impl Engine {
         let ending = process.finish(Duration::ZERO).await;
         if !ending.swept.survivors.is_empty() {
             let left = ending.swept.survivors.join(", ");
-            self.pending_events.push(Event::Warning {
-                code: "still_running".to_owned(),
-                message: format!("the agent left processes that cannot be ended: {left}"),
-            });
+            let message = format!("the agent left processes that cannot be ended: {left}");
+            self.pending_events
+                .push(Event::warning("still_running", message));
         }
     }
 
@@ -173,41 +171,22 @@ impl Engine {
         let notes =
             newest(learnings, self.run.settings.learnings_limit.value).map_err(not_started)?;
         let previous = briefing.previous.as_ref();
-        let previous = previous.map(|previous| self.previous_failure(previous));
-        let gates: Vec<(String, String)> = self
-            .policy()
-            .gates
-            .iter()
-            .map(|gate| (gate.name.clone(), gate.run.clone()))
-            .collect();
+        let parked = previous.and_then(|it| it.parked.as_ref());
+        let diff = parked.and_then(|it| self.vault().ok()?.diff_path(&it.to_string()).ok());
+        let show_diff = diff.map(|path| format!("cat {}", quoted(&path)));
         Ok(prompt(&PromptInput {
             change,
             story,
             attempt: attempt.attempt,
-            gates: &gates,
+            gates: &self.policy().gates,
             learnings: notes.as_deref(),
             learnings_path: &learnings.to_string_lossy(),
-            previous: previous.as_ref(),
+            previous,
+            show_diff: show_diff.as_deref(),
             notes: &briefing.notes,
             strict_tasks: self.policy().strict_tasks,
             tamper: &self.policy().tamper,
         }))
-    }
-
-    fn previous_failure(&self, previous: &Previous) -> PreviousFailure {
-        let parked = previous.parked.as_ref().map(|parked| {
-            let label = parked.to_string();
-            let diff = self
-                .vault()
-                .ok()
-                .and_then(|vault| vault.diff_path(&label).ok());
-            let look = diff.map(|path| format!("cat {}", quoted(&path)));
-            ParkedWork { label, look }
-        });
-        PreviousFailure {
-            reason: previous.reason.clone(),
-            parked,
-        }
     }
 }
 

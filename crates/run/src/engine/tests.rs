@@ -92,7 +92,7 @@ async fn a_step_that_nothing_answers_ends_the_run() {
     machine.start(Timestamp::now());
     let mut engine = engine_of(machine, folder.path());
     let input = tokio::time::timeout(Duration::from_secs(30), engine.next_input()).await;
-    let input = input.expect("it waits for ever").unwrap();
+    let input = input.expect("it never stops waiting").unwrap();
     let effects = engine.machine.handle(input, Timestamp::now());
     assert!(
         matches!(effects.last(), Some(Effect::End { exit_code: 4, .. })),

@@ -31,8 +31,23 @@ pub(super) trait State: Sized {
 }
 
 macro_rules! states {
-    ($($state:ident),+) => {$(
-        impl State for $state {
+    ($($state:ident),+) => {
+        impl VaultState {
+            pub(super) fn vault(&self) -> &Vault {
+                match self {
+                    $(Self::$state(session) => session.vault(),)+
+                }
+            }
+
+            /// The user, an agent or a gate may change the tree from now on.
+            pub(super) fn invalidate_scan(&mut self) {
+                match self {
+                    $(Self::$state(session) => session.invalidate_scan(),)+
+                }
+            }
+        }
+
+        $(impl State for $state {
             fn into_vault_state(session: Session<Self>) -> VaultState {
                 VaultState::$state(session)
             }
@@ -50,8 +65,8 @@ macro_rules! states {
                     _ => None,
                 }
             }
-        }
-    )+};
+        })+
+    };
 }
 
 states!(
@@ -63,33 +78,6 @@ states!(
     GateOnCheckpoint,
     Reopening
 );
-
-impl VaultState {
-    pub(super) fn vault(&self) -> &Vault {
-        match self {
-            Self::Opened(session) => session.vault(),
-            Self::Settled(session) => session.vault(),
-            Self::AtCheckpoint(session) => session.vault(),
-            Self::Attempt(session) => session.vault(),
-            Self::Parked(session) => session.vault(),
-            Self::GateOnCheckpoint(session) => session.vault(),
-            Self::Reopening(session) => session.vault(),
-        }
-    }
-
-    /// The user, an agent or a gate may change the tree from now on.
-    pub(super) fn invalidate_scan(&mut self) {
-        match self {
-            Self::AtCheckpoint(session) => session.invalidate_scan(),
-            Self::Attempt(session) => session.invalidate_scan(),
-            Self::GateOnCheckpoint(session) => session.invalidate_scan(),
-            Self::Opened(session) => session.invalidate_scan(),
-            Self::Settled(session) => session.invalidate_scan(),
-            Self::Parked(session) => session.invalidate_scan(),
-            Self::Reopening(session) => session.invalidate_scan(),
-        }
-    }
-}
 
 impl Engine {
     /// What can be read of the vault in every state.

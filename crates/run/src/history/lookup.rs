@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use crate::failure::{Failure, chain};
 use crate::history::RunSummary;
-use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::event::{Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
+use crate::words::counted;
 use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
@@ -77,11 +78,12 @@ pub fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
 
 /// What is to be said of damage to a record, if there is any.
 pub(crate) fn damage(lines: usize) -> Option<String> {
-    let (count, verb) = match lines {
+    let verb = match lines {
         0 => return None,
-        1 => ("1 line".to_owned(), "is"),
-        lines => (format!("{lines} lines"), "are"),
+        1 => "is",
+        _ => "are",
     };
+    let count = counted(lines, "line");
     Some(format!(
         "{count} of the run's record {verb} damaged and {verb} skipped: it may have spent more than it says"
     ))
@@ -89,16 +91,14 @@ pub(crate) fn damage(lines: usize) -> Option<String> {
 
 /// A warning that is not in the record, with the time and number of the record before it.
 pub(crate) fn complaint_after(last: Option<&Record>, run: &RunId, message: String) -> Record {
-    Record {
-        v: WIRE_VERSION,
-        seq: last.map_or(0, |record| record.seq),
-        at: last.map_or_else(Timestamp::now, |record| record.at),
-        run: run.clone(),
-        event: Event::Warning {
-            code: "record_damaged".to_owned(),
-            message,
-        },
-    }
+    let number = last.map_or(0, |record| record.seq);
+    let at = last.map_or_else(Timestamp::now, |record| record.at);
+    Record::new(
+        number,
+        at,
+        run.clone(),
+        Event::warning("record_damaged", message),
+    )
 }
 
 /// The run of that name; `last` is the newest.

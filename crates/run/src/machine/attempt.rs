@@ -9,12 +9,12 @@ use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase};
-use crate::policy::in_words;
 use crate::policy::roster::Choice;
+use crate::policy::{STOP_GRACE, in_words};
 use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
 use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
-use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_base::ids::AttemptId;
 
 /// How much of the agent's words is kept to say where it was.
 const PLACE_CHARS: usize = 200;
@@ -63,10 +63,7 @@ impl Machine {
         };
         self.announce_choice(&story, &choice);
         let ticket = self.ask();
-        let id = AttemptId {
-            story: story.view.id.clone(),
-            attempt: AttemptNumber(story.next_attempt),
-        };
+        let id = AttemptId::new(story.view.id.clone(), story.next_attempt);
         story.next_attempt = story.next_attempt.saturating_add(1);
         self.attempts.insert(id.story.clone(), id.attempt.0);
         let notes = self.notes.deliver(&id.story);
@@ -317,7 +314,7 @@ impl Machine {
         let message =
             format!("the agent did not exit within {grace} of its final message and is ended");
         self.warn("lingering", message);
-        self.stop_agent(self.policy().stop_grace);
+        self.stop_agent(STOP_GRACE);
     }
 
     // Activity does not touch the timer; it is armed again only here.
@@ -356,7 +353,7 @@ impl Machine {
 
     fn end_agent(&mut self, work: &mut Work, failure: AttemptFailure) {
         work.ending = Ending::Failed(failure);
-        self.stop_agent(self.policy().stop_grace);
+        self.stop_agent(STOP_GRACE);
     }
 
     pub(super) fn stop_agent(&mut self, grace: Duration) {

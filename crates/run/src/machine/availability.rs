@@ -76,7 +76,7 @@ impl Availability {
         self.since = None;
     }
 
-    /// Lets everybody who is limited try again now.
+    /// Lets every agent that is limited try again now.
     pub(super) fn forget_waits(&mut self) {
         for state in self.agents.values_mut() {
             state.free_at = None;

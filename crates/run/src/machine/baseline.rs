@@ -8,7 +8,7 @@ use super::stories::Current;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{GateResult, Outcome};
-use ralph_base::ids::{AttemptId, AttemptNumber};
+use ralph_base::ids::AttemptId;
 
 /// A gate on the checkpoint, before the story's first attempt.
 #[derive(Debug)]
@@ -134,10 +134,7 @@ impl Machine {
         if self.pause {
             return self.hold(story);
         }
-        let attempt = AttemptId {
-            story: story.view.id.clone(),
-            attempt: AttemptNumber(story.next_attempt),
-        };
+        let attempt = AttemptId::new(story.view.id.clone(), story.next_attempt);
         self.run_gate(&attempt, gate, Ground::Checkpoint);
         Phase::Baseline(Baseline { story, gate })
     }

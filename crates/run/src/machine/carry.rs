@@ -1,7 +1,7 @@
 //! What is carried from attempt to attempt, and from an interrupted run to its continuation.
 
-use super::io::Previous;
 use crate::policy::{Consequence, consequence};
+use crate::prompt::Previous;
 use crate::records::event::FailureKind;
 use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
 

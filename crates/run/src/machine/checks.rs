@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
-use super::io::{Effect, Ground, Save, StoryCheck};
+use super::io::{Effect, Ground, StoryCheck};
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
@@ -13,6 +13,7 @@ use crate::records::event::{
 use crate::tamper::{Finding, Severity};
 use crate::words::{in_ms, quoted};
 use ralph_base::ids::{AttemptId, StoryId};
+use ralph_vault::journal::steps::StoryNote;
 
 /// How many lines of a red gate go into the next prompt.
 const TAIL_LINES: usize = 60;
@@ -220,14 +221,13 @@ impl Machine {
             .map(|(gate, _)| gate.name.clone())
             .collect();
         let attempt = &verified.attempt;
-        let save = Save {
-            story: attempt.id.story.clone(),
+        let story = StoryNote {
+            id: attempt.id.story.clone(),
             title: attempt.story.view.title.clone(),
-            attempt: attempt.id.attempt,
             attempts: attempt.id.attempt.0,
             gates: passed,
         };
-        self.request(|ticket| Effect::Save { ticket, save });
+        self.request(|ticket| Effect::Save { ticket, story });
         Phase::Saving(verified)
     }
 

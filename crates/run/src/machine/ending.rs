@@ -7,7 +7,7 @@ use super::io::{Effect, Input, StoppedBy, TimerKind};
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Finishing, Machine, Phase, Stop};
-use crate::policy::OnFinish;
+use crate::policy::{OnFinish, STOP_GRACE};
 use crate::records::event::{
     Event, FinishChoice, FinishFailed, Finished, Outcome, Request, RunEnded,
 };
@@ -42,7 +42,7 @@ impl Machine {
         let (request, grace) = if at_once {
             (Request::StopNow, Duration::ZERO)
         } else {
-            (Request::Stop, self.policy().stop_grace)
+            (Request::Stop, STOP_GRACE)
         };
         self.announce(Event::Requested { request });
         Some(grace)

@@ -10,7 +10,7 @@ use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
 use crate::policy::budget::UsedUp;
-use crate::policy::{Consequence, consequence};
+use crate::policy::{Consequence, consequence, pause_after};
 use crate::records::event::{AttemptFailed, Event, Outcome};
 use ralph_agents::agent_event::Usage;
 
@@ -25,7 +25,7 @@ pub(super) struct FailedAttempt {
     duration_ms: u64,
 }
 
-/// What follows a failed.
+/// What follows a failed attempt.
 enum Next {
     Again,
     Skip,
@@ -150,7 +150,7 @@ impl Machine {
 
     // A reset time that is past, or that did not help the last time, would make a hot loop.
     fn wait_until(&self, limits: u32, failure: &AttemptFailure) -> Timestamp {
-        let backed_off = later(self.now, self.policy().backoff.after(limits));
+        let backed_off = later(self.now, pause_after(self.policy().limit_pause, limits));
         let resets_at = failure.limit.as_ref().and_then(|limit| limit.resets_at);
         match resets_at.filter(|at| *at > self.now) {
             None => backed_off,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::policy::roster::Choice;
+use crate::prompt::Previous;
 use crate::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::tamper::Finding;
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -16,6 +17,7 @@ use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
+use ralph_vault::journal::steps::StoryNote;
 
 /// Ties an answer to the effect that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +75,7 @@ pub enum Effect {
     /// Tick the boxes the agent left open; answered by `Ticked`.
     TickStory { ticket: Ticket, story: StoryId },
     /// Write the checkpoint commit of a story; answered by `Saved`.
-    Save { ticket: Ticket, save: Save },
+    Save { ticket: Ticket, story: StoryNote },
     /// Put the whole attempt into the vault; answered by `Parked`.
     Park {
         ticket: Ticket,
@@ -111,12 +113,7 @@ pub enum Input {
         stories: Vec<StoryView>,
     },
     /// The checkpoint branch is there and HEAD is on it.
-    BeginDone {
-        ticket: Ticket,
-        branch: String,
-        original: String,
-        original_commit: Option<String>,
-    },
+    BeginDone { ticket: Ticket, branch: Branch },
     /// The agent process runs.
     AgentStarted { ticket: Ticket, start: AgentStart },
     /// The agent said or did something.
@@ -300,15 +297,6 @@ pub struct AgentStart {
     pub output: Output,
 }
 
-/// What the next prompt says of the last attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Previous {
-    /// Why it failed, where that helps.
-    pub reason: Option<String>,
-    /// Where its work is kept; none where it was saved, and the story opened again.
-    pub parked: Option<AttemptId>,
-}
-
 /// A story as the machine needs to see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoryView {
@@ -381,17 +369,11 @@ pub struct AgentEnd {
     pub usage: Option<Usage>,
 }
 
-/// What a checkpoint commit says.
+/// The checkpoint branch and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Save {
-    /// The story that is done.
-    pub story: StoryId,
-    /// Its title.
-    pub title: String,
-    /// The attempt that did it.
-    pub attempt: AttemptNumber,
-    /// How many attempts it took.
-    pub attempts: u32,
-    /// Names of the gates that passed.
-    pub gates: Vec<String>,
+pub struct Branch {
+    pub name: String,
+    /// Where the user was: a branch name, or a commit for a detached HEAD.
+    pub original: String,
+    pub original_commit: Option<String>,
 }

@@ -382,7 +382,7 @@ impl World {
                 ticket,
                 tasks: vec!["t".to_owned(); usize::from(pick % 2)],
             },
-            Effect::Save { save, .. } => self.saved(&save.story),
+            Effect::Save { story, .. } => self.saved(&story.id),
             Effect::Park { .. } => {
                 self.tree = Tree::Parked;
                 super::script::was_parked(ticket)
@@ -573,7 +573,7 @@ impl World {
             Effect::Finish { .. } => assert!(nothing_runs && self.tree == Tree::AtCheckpoint),
             Effect::AskFinish { .. } => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
-                assert!(!self.leaving, "nobody is there to be asked");
+                assert!(!self.leaving, "no user can be asked");
             }
             Effect::Announce(event) => self.hear(event),
             Effect::End { outcome, .. } => {

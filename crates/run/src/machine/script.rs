@@ -228,9 +228,11 @@ pub(super) fn all_done(ticket: Ticket) -> Input {
 pub(super) fn begin_done(ticket: Ticket) -> Input {
     Input::BeginDone {
         ticket,
-        branch: "ralph/my-feature".to_owned(),
-        original: "main".to_owned(),
-        original_commit: Some("c0".to_owned()),
+        branch: Branch {
+            name: "ralph/my-feature".to_owned(),
+            original: "main".to_owned(),
+            original_commit: Some("c0".to_owned()),
+        },
     }
 }
 

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::io::{Effect, Previous, StoryView};
+use super::io::{Effect, StoryView};
 use super::{Branch, Carry, Machine, Origin, Phase};
+use crate::prompt::Previous;
 use crate::records::event::{Event, Outcome, RunStarted, StoryOutline, StoryStarted};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptNumber, StoryId};

@@ -7,6 +7,7 @@ use super::io::{StoppedBy, TimerKind, UserCommand};
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Machine, Phase};
+use crate::policy::STOP_GRACE;
 use crate::records::event::{Event, Request};
 
 impl Machine {
@@ -109,7 +110,7 @@ impl Machine {
         match phase {
             Phase::Working(work) => self.skip_work(work),
             Phase::Baseline(_) | Phase::Gating(_) => {
-                self.stop_gate(self.policy().stop_grace);
+                self.stop_gate(STOP_GRACE);
                 phase
             }
             Phase::Waiting(story, _) => {
@@ -125,7 +126,7 @@ impl Machine {
     fn skip_work(&mut self, mut work: Work) -> Phase {
         match work.ending {
             Ending::Open | Ending::Grace => {
-                self.stop_agent(self.policy().stop_grace);
+                self.stop_agent(STOP_GRACE);
                 work.ending = Ending::Skip;
             }
             Ending::AfterFinal => work.ending = Ending::Skip,

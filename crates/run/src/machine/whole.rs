@@ -8,7 +8,7 @@ use super::io::{Effect, Ground};
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
 use crate::records::event::{Event, FailureKind, GateResult, Outcome};
-use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
+use ralph_base::ids::{AttemptId, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
 
@@ -54,10 +54,8 @@ impl Machine {
             return self.end(whole.outcome);
         };
         whole.gate = gate;
-        let attempt = AttemptId {
-            attempt: AttemptNumber(self.attempts.get(&whole.story).copied().unwrap_or(0)),
-            story: whole.story.clone(),
-        };
+        let last = self.attempts.get(&whole.story).copied().unwrap_or(0);
+        let attempt = AttemptId::new(whole.story.clone(), last);
         self.run_gate(&attempt, gate, Ground::Whole);
         Phase::Whole(whole)
     }

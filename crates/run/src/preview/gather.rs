@@ -11,7 +11,7 @@ use crate::learnings::file;
 use crate::machine::Carry;
 use crate::policy::roster::never_asked;
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
-use crate::prompt::{ParkedWork, PreviousFailure, PromptInput, prompt};
+use crate::prompt::{Previous, PromptInput, prompt};
 use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
 use ralph_base::ids::{AttemptNumber, StoryId};
@@ -155,25 +155,28 @@ pub fn prompt_of(
     vault: &Path,
     open: Option<&OpenRun>,
 ) -> Result<String, Failure> {
-    let gates = settings.gates.value.iter();
-    let gates: Vec<(String, String)> = gates
-        .map(|gate| (gate.name.clone(), gate.run.clone()))
-        .collect();
     let path = file::path(vault, &change.name);
     let notes = file::newest(&path, settings.learnings_limit.value)
         .map_err(|error| Failure::refused(error.to_string()).because(error))?;
     let (attempt, previous) = match open {
-        Some(open) => following(open, story, settings, vault),
+        Some(open) => following(open, story, settings),
         None => (AttemptNumber(1), None),
     };
+    let parked = previous.as_ref().and_then(|it| it.parked.as_ref());
+    let show_diff = open.zip(parked).map(|(open, parked)| {
+        let attempts = vault.join("runs").join(&open.run.0).join("attempts");
+        let diff = attempts.join(parked.to_string()).join("changes.diff");
+        format!("cat {}", quoted(&diff))
+    });
     Ok(prompt(&PromptInput {
         change,
         story,
         attempt,
-        gates: &gates,
+        gates: &settings.gates.value,
         learnings: notes.as_deref(),
         learnings_path: &path.to_string_lossy(),
         previous: previous.as_ref(),
+        show_diff: show_diff.as_deref(),
         notes: &[],
         strict_tasks: settings.strict_tasks.value,
         tamper: &TamperPolicy::of(settings),
@@ -185,8 +188,7 @@ fn following(
     open: &OpenRun,
     story: &Story,
     settings: &Settings,
-    vault: &Path,
-) -> (AttemptNumber, Option<PreviousFailure>) {
+) -> (AttemptNumber, Option<Previous>) {
     let last = open.last_attempt.clone();
     let Some(last) = last.filter(|last| last.attempt.story == story.id) else {
         let made = open.attempts.get(&story.id).copied().unwrap_or(0);
@@ -194,22 +196,7 @@ fn following(
     };
     let most = settings.max_retries.value;
     let carry = Carry::after(last.attempt, last.retries_used, last.reason, most);
-    let attempts = vault.join("runs").join(&open.run.0).join("attempts");
-    let previous = carry.previous.map(|previous| {
-        let parked = previous.parked.map(|parked| {
-            let label = parked.to_string();
-            let diff = attempts.join(&label).join("changes.diff");
-            ParkedWork {
-                look: Some(format!("cat {}", quoted(&diff))),
-                label,
-            }
-        });
-        PreviousFailure {
-            reason: previous.reason,
-            parked,
-        }
-    });
-    (carry.next_attempt, previous)
+    (carry.next_attempt, carry.previous)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use indoc::indoc;
 
 use super::super::settings::Severity;
 use super::*;
+use ralph_base::ids::StoryId;
 use ralph_plan::change::{Document, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
 
@@ -91,17 +92,31 @@ fn input(change: &Change) -> PromptInput<'_> {
         learnings: None,
         learnings_path: "/state/learnings.md",
         previous: None,
+        show_diff: None,
         notes: &[],
         strict_tasks: false,
         tamper: &QUIET,
     }
 }
 
+fn parked() -> AttemptId {
+    AttemptId {
+        story: StoryId("2".to_owned()),
+        attempt: AttemptNumber(1),
+    }
+}
+
 #[test]
 fn a_first_attempt_gets_everything_about_its_story() {
     let gates = [
-        ("tests".to_owned(), "cargo test".to_owned()),
-        ("lint".to_owned(), "cargo clippy".to_owned()),
+        GateSettings {
+            name: "tests".to_owned(),
+            ..GateSettings::from_line("cargo test")
+        },
+        GateSettings {
+            name: "lint".to_owned(),
+            ..GateSettings::from_line("cargo clippy")
+        },
     ];
     let change = change();
     insta::assert_snapshot!(prompt(&PromptInput {
@@ -113,20 +128,18 @@ fn a_first_attempt_gets_everything_about_its_story() {
 #[test]
 fn a_retry_is_told_why_the_last_attempt_failed() {
     let change = change();
-    let failure = PreviousFailure {
+    let failure = Previous {
         reason: Some(
             "gate `tests` ended with 101\n```\nassertion failed\n```\n<promise>COMPLETE</promise>"
                 .to_owned(),
         ),
-        parked: Some(ParkedWork {
-            label: "2.1".to_owned(),
-            look: Some("ralphtool attempts show 2.1".to_owned()),
-        }),
+        parked: Some(parked()),
     };
     insta::assert_snapshot!(prompt(&PromptInput {
         attempt: AttemptNumber(2),
         learnings: Some("Tests need `--all-features`.\n"),
         previous: Some(&failure),
+        show_diff: Some("ralphtool attempts show 2.1"),
         strict_tasks: true,
         tamper: &QUIET,
         ..input(&change)
@@ -136,7 +149,7 @@ fn a_retry_is_told_why_the_last_attempt_failed() {
 #[test]
 fn a_story_that_is_open_again_is_told_that_its_work_is_there() {
     let change = change();
-    let failure = PreviousFailure {
+    let failure = Previous {
         reason: Some("gate `e2e` failed: exit code 1\nboom".to_owned()),
         parked: None,
     };
@@ -151,12 +164,9 @@ fn a_story_that_is_open_again_is_told_that_its_work_is_there() {
 #[test]
 fn a_retry_without_a_reason_reads_like_a_first_attempt() {
     let change = change();
-    let failure = PreviousFailure {
+    let failure = Previous {
         reason: None,
-        parked: Some(ParkedWork {
-            label: "2.1".to_owned(),
-            look: Some("ralphtool attempts show 2.1".to_owned()),
-        }),
+        parked: Some(parked()),
     };
     let with = prompt(&PromptInput {
         previous: Some(&failure),

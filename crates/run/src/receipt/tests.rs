@@ -44,13 +44,13 @@ fn an_interrupted_run_counts_up_to_its_last_sign_of_life() {
     assert_eq!(dead.totals.failed_attempts, 1);
 
     // What the next start says of it, an hour later, is no time at work.
-    let mended = format!(
+    let repaired = format!(
         "{lines}3600 {}\n",
         r#"{"event":"attempt_failed","story":"1","attempt":1,"kind":"interrupted","reason":"the program ended","parked":"1.1","changed_files":3,"retrying":true,"duration_ms":60000,"usage":{"input_tokens":40000,"output_tokens":2000,"cache_read_tokens":30000,"cache_write_tokens":0,"cost_usd":0.1}}"#
     );
-    let mended = receipt(&mended, RunState::Interrupted);
-    assert_eq!(mended.totals.duration_ms, 65_000);
-    assert_eq!(attempts(&mended), [(AttemptResult::Failed, Some(60_000))]);
+    let repaired = receipt(&repaired, RunState::Interrupted);
+    assert_eq!(repaired.totals.duration_ms, 65_000);
+    assert_eq!(attempts(&repaired), [(AttemptResult::Failed, Some(60_000))]);
 }
 
 const AGAIN: &str = r#"

@@ -11,6 +11,7 @@ use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
+use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
 pub use ralph_vault::outcome::{FailureKind, FinishChoice};
 
@@ -33,6 +34,19 @@ pub struct Record {
     /// What happened.
     #[serde(flatten)]
     pub event: Event,
+}
+
+impl Record {
+    /// A record in the present version of the format.
+    pub fn new(seq: u64, at: Timestamp, run: RunId, event: Event) -> Self {
+        Self {
+            v: WIRE_VERSION,
+            seq,
+            at,
+            run,
+            event,
+        }
+    }
 }
 
 /// Everything that can happen in a run.
@@ -158,7 +172,20 @@ pub enum Event {
     FinishFailed(FinishFailed),
 }
 
+impl From<Notice> for Event {
+    fn from(notice: Notice) -> Self {
+        Self::warning(notice.code, notice.message)
+    }
+}
+
 impl Event {
+    pub(crate) fn warning(code: &str, message: impl Into<String>) -> Self {
+        Self::Warning {
+            code: code.to_owned(),
+            message: message.into(),
+        }
+    }
+
     /// What is recorded once the commit with the open boxes is made.
     pub fn reopened(reopening: Reopening, commit: String) -> Self {
         Self::StoryReopened {
@@ -172,11 +199,8 @@ impl Event {
 
 /// The loop started; the checkpoint branch exists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct RunStarted {
     /// The change that is worked through.
     pub change: String,
@@ -216,11 +240,8 @@ pub struct RunStarted {
 
 /// An agent process was started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct AttemptStarted {
     /// The story.
     pub story: StoryId,
@@ -243,11 +264,8 @@ pub struct AttemptStarted {
 
 /// A gate begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct GateStarted {
     /// The story.
     pub story: StoryId,
@@ -265,11 +283,8 @@ pub struct GateStarted {
 
 /// A gate ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct GateFinished {
     /// The story.
     pub story: StoryId,
@@ -288,11 +303,8 @@ pub struct GateFinished {
 
 /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct AttemptFailed {
     /// The story.
     pub story: StoryId,
@@ -316,11 +328,8 @@ pub struct AttemptFailed {
 
 /// A story is done and its checkpoint commit is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct StoryCompleted {
     /// The story.
     pub story: StoryId,
@@ -340,11 +349,8 @@ pub struct StoryCompleted {
 
 /// The loop is over; the finish choice follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct RunEnded {
     /// Why.
     pub outcome: Outcome,
@@ -362,11 +368,8 @@ pub struct RunEnded {
 
 /// The branch was taken home or kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct Finished {
     /// Which.
     pub choice: FinishChoice,
@@ -380,11 +383,8 @@ pub struct Finished {
 
 /// The finish did not work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct FinishFailed {
     /// What was tried.
     pub choice: FinishChoice,
@@ -399,11 +399,8 @@ pub struct FinishFailed {
 
 /// Work on a story begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(inline)
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
 pub struct StoryStarted {
     /// The story.
     pub story: StoryId,

@@ -7,7 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use crate::records::event::{Event, Record, WIRE_VERSION};
+use crate::records::event::{Event, Record};
 use crate::records::file::RecordFile;
 use crate::records::notifier::Notifier;
 use ralph_agents::agent_event::AgentEvent;
@@ -38,11 +38,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the record of a run; what is in it stays.
+    /// Opens the record of a run; what is in it stays. The notifier's program, if there is one, gets
+    /// what is worth a notification.
     pub(crate) fn open(
         folder: &Path,
         run: RunId,
         audience: mpsc::Sender<Vec<Record>>,
+        notifier: Option<Notifier>,
     ) -> Result<Self, FileError> {
         Ok(Self {
             file: RecordFile::open(folder)?,
@@ -50,14 +52,8 @@ impl Recorder {
             audience,
             waiting: Vec::new(),
             unwritten: Vec::new(),
-            notifier: None,
+            notifier,
         })
-    }
-
-    /// Notifies a program, too.
-    pub(crate) fn with_notifier(mut self, notifier: Option<Notifier>) -> Self {
-        self.notifier = notifier;
-        self
     }
 
     /// Records an event; what an agent says is sent with what follows it, or by [`Self::flush`].
@@ -80,18 +76,12 @@ impl Recorder {
         let Some(message) = complaint else {
             return Ok(());
         };
-        let code = "notify".to_owned();
-        self.write(Event::Warning { code, message }).await
+        self.write(Event::warning("notify", message)).await
     }
 
     async fn write(&mut self, event: Event) -> Result<(), FileError> {
-        let record = Record {
-            v: WIRE_VERSION,
-            seq: self.file.next_number(),
-            at: Timestamp::now(),
-            run: self.run.clone(),
-            event,
-        };
+        let number = self.file.next_number();
+        let record = Record::new(number, Timestamp::now(), self.run.clone(), event);
         if is_kept(&record.event) {
             self.file.add(&mut self.unwritten, &record)?;
         }

@@ -126,7 +126,7 @@ fn a_run_stands_where_journal_lock_and_records_say() {
             State::Stopped,
             finish,
         ),
-        // It goes on with a kept one.
+        // It resumes a kept one.
         (
             vec![begun(), stopped(), keep(), begun()],
             true,
@@ -187,7 +187,7 @@ fn an_agent_is_told_by_its_last_line() {
     assert_eq!(says(&AgentEvent::Final { is_error: false }), None);
 }
 
-/// `UPDATE_SCHEMA=1 cargo test schema` writes it anew.
+/// `UPDATE_SCHEMA=1 cargo test schema` writes it again.
 #[test]
 fn the_committed_schema_is_that_of_the_status() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/status.schema.json");

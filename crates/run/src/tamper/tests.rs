@@ -143,7 +143,7 @@ fn a_test_that_moves_is_no_finding() {
         ],
         &[],
     );
-    // A file that nobody runs is no new home.
+    // Tests do not count as moved to a file that is never run.
     tests_say(
         &[deleted("tests/a.rs", test), added("tests/a.rs.bak", test)],
         &["a test was removed with the whole file: `adds` (in `tests/a.rs`)"],

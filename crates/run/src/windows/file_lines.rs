@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -140,6 +141,100 @@ impl FileLines {
         self.held.extend_from_slice(&bytes[..kept]);
         self.truncated |= kept < bytes.len();
         self.position += bytes.len() as u64;
+    }
+}
+
+/// A file that grows, may not be there yet, and may be written again from its start.
+#[derive(Debug)]
+pub(crate) struct GrowingFile {
+    path: PathBuf,
+    cap: usize,
+    /// Open once it was there.
+    pub(super) file: Option<File>,
+    pub(super) lines: FileLines,
+}
+
+impl GrowingFile {
+    /// Reads nothing yet; lines are held up to a cap.
+    pub(crate) fn new(path: PathBuf, cap: usize) -> Self {
+        Self {
+            path,
+            cap,
+            file: None,
+            lines: FileLines::at(0, cap),
+        }
+    }
+
+    /// How far it was read.
+    pub(crate) fn position(&self) -> u64 {
+        self.lines.position()
+    }
+
+    /// Reads on from an offset.
+    pub(crate) fn skip_to(&mut self, offset: u64) {
+        self.lines = FileLines::at(offset, self.cap);
+    }
+
+    /// The present length; none where the file is missing.
+    pub(crate) fn length(&mut self) -> io::Result<Option<u64>> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => match File::open(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                file => file?,
+            },
+        };
+        let length = file.metadata()?.len();
+        self.file = Some(file);
+        Ok(Some(length))
+    }
+
+    /// Goes back to the start where the file is gone or was written again from its start; says
+    /// whether it did.
+    pub(super) fn rewind_if_replaced(&mut self) -> io::Result<bool> {
+        let is_replaced = self.length()?.unwrap_or(0) < self.position();
+        if is_replaced {
+            self.skip_to(0);
+        }
+        Ok(is_replaced)
+    }
+
+    /// Reads at most `most` bytes further, as [`FileLines::read`] does; nothing of a missing file.
+    pub(super) fn read_on(
+        &mut self,
+        most: usize,
+        each: impl FnMut(FileLine<'_>) -> ControlFlow<()>,
+    ) -> io::Result<usize> {
+        let Some(file) = self.file.take() else {
+            return Ok(0);
+        };
+        let taken = self.lines.read(&file, most, each)?;
+        self.file = Some(file);
+        Ok(taken)
+    }
+
+    /// Gives whole lines up to the present end, no further: another process may write without end.
+    pub(crate) fn read_to_end(&mut self, mut each: impl FnMut(FileLine<'_>)) -> io::Result<()> {
+        let left = self.length()?.unwrap_or(0).saturating_sub(self.position());
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        self.read_on(left, |line| {
+            each(line);
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+
+    /// Gives lines again that were read before, from a line's start on.
+    pub(super) fn read_again(
+        &self,
+        offset: u64,
+        each: impl FnMut(FileLine<'_>) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        if let Some(file) = &self.file {
+            let most = usize::try_from(self.position() - offset).unwrap_or(usize::MAX);
+            FileLines::at(offset, self.cap).read(file, most, each)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,11 @@
 //! Windows of lines of a text file of any length, the log of a gate say, while it is written and
 //! after.
 
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::file_lines::{FileLine, FileLines, Marks};
+use super::file_lines::{FileLine, GrowingFile, Marks};
 
 /// How much of a line is shown.
 const LINE_CAP: usize = 4 * 1024;
@@ -14,9 +13,7 @@ const LINE_CAP: usize = 4 * 1024;
 /// A text file, looked at through windows.
 #[derive(Debug)]
 pub struct TextWindow {
-    path: PathBuf,
-    file: Option<File>,
-    lines: FileLines,
+    file: GrowingFile,
     count: usize,
     marks: Marks<()>,
 }
@@ -25,9 +22,7 @@ impl TextWindow {
     /// Looks at a file, which may not be there yet. Reads nothing.
     pub fn open(path: &Path) -> Self {
         Self {
-            path: path.to_owned(),
-            file: None,
-            lines: FileLines::at(0, LINE_CAP),
+            file: GrowingFile::new(path.to_owned(), LINE_CAP),
             count: 0,
             marks: Marks::new(()),
         }
@@ -35,38 +30,26 @@ impl TextWindow {
 
     /// Reads at most `most_bytes` further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
-        let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
-            let changed = !self.is_empty();
-            *self = Self::open(&self.path);
-            return Ok(Caught::all(changed));
-        };
-        let mut changed = false;
-        if length < self.lines.position() {
-            // It was written again from its start.
-            *self = Self::open(&self.path);
-            changed = true;
+        let is_replaced = self.file.rewind_if_replaced()?;
+        if is_replaced {
+            self.count = 0;
+            self.marks = Marks::new(());
         }
-        let Self {
-            lines,
-            count,
-            marks,
-            ..
-        } = self;
-        let taken = lines.read(&file, most_bytes, |line| {
+        let Self { file, count, marks } = self;
+        let taken = file.read_on(most_bytes, |line| {
             *count += 1;
             marks.reached(line.end, *count, || ());
             ControlFlow::Continue(())
         })?;
-        self.file = Some(file);
         Ok(Caught {
-            changed: changed || taken > 0,
+            changed: is_replaced || taken > 0,
             at_end: taken < most_bytes,
         })
     }
 
     /// How many lines there are as far as the file was read, an unfinished last one included.
     pub fn len(&self) -> usize {
-        self.count + usize::from(self.lines.unfinished().is_some())
+        self.count + usize::from(self.file.lines.unfinished().is_some())
     }
 
     /// Whether nothing was read yet.
@@ -78,14 +61,11 @@ impl TextWindow {
     pub fn window(&self, from: usize, count: usize) -> io::Result<Vec<String>> {
         let end = from.saturating_add(count).min(self.count);
         let mut shown = Vec::new();
-        if let (Some(file), Some(mark)) =
-            (&self.file, self.marks.get(self.marks.place_before(from)))
+        if let Some(mark) = self.marks.get(self.marks.place_before(from))
             && from < end
         {
             let mut number = mark.number;
-            let mut lines = FileLines::at(mark.offset, LINE_CAP);
-            let most = usize::try_from(self.lines.position() - mark.offset).unwrap_or(usize::MAX);
-            lines.read(file, most, |line| {
+            self.file.read_again(mark.offset, |line| {
                 if number >= from {
                     shown.push(text(line));
                 }
@@ -97,7 +77,7 @@ impl TextWindow {
             })?;
         }
         if from <= self.count && from.saturating_add(count) > self.count {
-            shown.extend(self.lines.unfinished().map(text));
+            shown.extend(self.file.lines.unfinished().map(text));
         }
         Ok(shown)
     }
@@ -131,27 +111,15 @@ pub struct Caught {
     pub at_end: bool,
 }
 
+#[cfg(test)]
 impl Caught {
     /// Nothing is left to read.
-    pub fn all(changed: bool) -> Self {
+    pub(super) fn all(changed: bool) -> Self {
         Self {
             changed,
             at_end: true,
         }
     }
-}
-
-/// The file, opened if it is not open yet, and its present length; none if it is missing.
-pub(crate) fn open_if_present(path: &Path, open: Option<File>) -> io::Result<Option<(File, u64)>> {
-    let file = match open {
-        Some(file) => file,
-        None => match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        },
-    };
-    let length = file.metadata()?.len();
-    Ok(Some((file, length)))
 }
 
 #[cfg(test)]

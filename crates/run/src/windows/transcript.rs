@@ -2,14 +2,13 @@
 //! agent said is never in memory as a whole.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::file_lines::{FileLine, FileLines, Mark, Marks};
-use super::text_window::{Caught, Search, open_if_present};
+use super::file_lines::{FileLine, GrowingFile, Mark, Marks};
+use super::text_window::{Caught, Search};
 use ralph_agents::dialect::Output;
 use ralph_agents::transcript::{Entry, EntryReader, Needle, Source, StreamLine, detail};
 
@@ -19,10 +18,8 @@ const LAST_KEPT: usize = 256;
 /// The transcript of one attempt.
 #[derive(Debug)]
 pub struct Transcript {
-    path: PathBuf,
     output: Output,
-    file: Option<File>,
-    lines: FileLines,
+    file: GrowingFile,
     reader: EntryReader,
     marks: Marks<EntryReader>,
     /// The last finished entries.
@@ -34,16 +31,10 @@ pub struct Transcript {
 impl Transcript {
     /// Looks at the transcript in an attempt's folder, which may not be there yet. Reads nothing.
     pub fn open(folder: &Path, output: Output) -> Self {
-        Self::of_file(&folder.join("stdout"), output)
-    }
-
-    fn of_file(path: &Path, output: Output) -> Self {
         let reader = EntryReader::new(output);
         Self {
-            path: path.to_owned(),
             output,
-            file: None,
-            lines: FileLines::at(0, output.line_cap()),
+            file: GrowingFile::new(folder.join("stdout"), output.line_cap()),
             marks: Marks::new(reader.clone()),
             reader,
             last: VecDeque::new(),
@@ -53,40 +44,34 @@ impl Transcript {
 
     /// Reads at most `most_bytes` further; says whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
-        let Some((file, length)) = open_if_present(&self.path, self.file.take())? else {
-            let changed = !self.is_empty();
-            *self = Self::of_file(&self.path, self.output);
-            return Ok(Caught::all(changed));
-        };
-        let mut changed = false;
-        if length < self.lines.position() {
-            // It was written again from its start.
-            *self = Self::of_file(&self.path, self.output);
-            changed = true;
+        let is_replaced = self.file.rewind_if_replaced()?;
+        if is_replaced {
+            self.reader = EntryReader::new(self.output);
+            self.marks = Marks::new(self.reader.clone());
+            self.last.clear();
+            self.unfinished.clear();
         }
-        let taken = self.read_on(&file, most_bytes)?;
-        self.file = Some(file);
+        let taken = self.read_on(most_bytes)?;
         if taken > 0 {
-            self.unfinished = self
-                .reader
-                .unfinished(self.lines.unfinished().map(stream_line));
+            let unfinished = self.file.lines.unfinished();
+            self.unfinished = self.reader.unfinished(unfinished.map(stream_line));
         }
         Ok(Caught {
-            changed: changed || taken > 0,
+            changed: is_replaced || taken > 0,
             at_end: taken < most_bytes,
         })
     }
 
-    fn read_on(&mut self, file: &File, most_bytes: usize) -> io::Result<usize> {
+    fn read_on(&mut self, most_bytes: usize) -> io::Result<usize> {
         let Self {
-            lines,
+            file,
             reader,
             marks,
             last,
             ..
         } = self;
         let mut entries = Vec::new();
-        lines.read(file, most_bytes, |line| {
+        file.read_on(most_bytes, |line| {
             reader.line(stream_line(line), &mut entries);
             if reader.is_light() {
                 marks.reached(line.end, reader.count(), || reader.clone());
@@ -218,7 +203,7 @@ impl Transcript {
 
     /// The whole of what stands behind an entry, as lines.
     pub fn detail(&self, source: Source) -> io::Result<Vec<String>> {
-        let Some(file) = &self.file else {
+        let Some(file) = &self.file.file else {
             return Ok(Vec::new());
         };
         let length = (source.len as usize).min(self.output.line_cap());
@@ -240,15 +225,10 @@ impl Transcript {
         mark: &Mark<EntryReader>,
         mut each: impl FnMut(Entry, u64) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let Some(file) = &self.file else {
-            return Ok(());
-        };
         let count = self.reader.count();
         let mut reader = mark.state.clone();
-        let mut lines = FileLines::at(mark.offset, self.output.line_cap());
-        let most = usize::try_from(self.lines.position() - mark.offset).unwrap_or(usize::MAX);
         let mut entries = Vec::new();
-        lines.read(file, most, |line| {
+        self.file.read_again(mark.offset, |line| {
             reader.line(stream_line(line), &mut entries);
             for entry in entries.drain(..) {
                 // What was added meanwhile is not counted yet.
@@ -258,8 +238,7 @@ impl Transcript {
                 each(entry, line.end)?;
             }
             ControlFlow::Continue(())
-        })?;
-        Ok(())
+        })
     }
 }
 

@@ -272,7 +272,7 @@ fn a_user_who_goes_on_is_not_told_of_the_wait_before() {
 }
 
 #[test]
-fn a_wait_begins_when_nobody_works_any_more() {
+fn a_wait_begins_when_no_agent_works_any_more() {
     let policy = Policy {
         max_wait: Some(Duration::from_secs(2 * 3600)),
         ..keep()

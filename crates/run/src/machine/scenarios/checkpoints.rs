@@ -10,8 +10,8 @@ use crate::records::event::{
     BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed, Finished, Outcome, RunStarted,
     StoryCompleted, StoryOutline, StoryStarted,
 };
-use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
+use ralph_vault::journal::steps::StoryNote;
 
 fn story_started(story: &str, position: usize) -> Effect {
     say(Event::StoryStarted(StoryStarted {
@@ -56,10 +56,9 @@ fn run_started() -> Effect {
 fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
     Effect::Save {
         ticket: Ticket(ticket),
-        save: Save {
-            story: id(story),
+        story: StoryNote {
+            id: id(story),
             title: format!("Title {story}"),
-            attempt: AttemptNumber(attempt),
             attempts: attempt,
             gates: Vec::new(),
         },
@@ -328,7 +327,7 @@ fn a_checkpoint_that_cannot_be_written_stops_the_run_with_the_work_in_the_tree()
 }
 
 #[test]
-fn a_finish_that_fails_where_nobody_was_asked_ends_with_exit_code_four() {
+fn a_finish_that_fails_without_a_question_ends_with_exit_code_four() {
     let (mut script, _) = at_the_end(OnFinish::Cleanup);
     assert_eq!(
         script.give(step_failed),

@@ -144,10 +144,10 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
         ]
     );
     let saves = script.give(ticked);
-    let [Effect::Save { save, .. }] = saves.as_slice() else {
+    let [Effect::Save { story, .. }] = saves.as_slice() else {
         panic!("{saves:#?}");
     };
-    assert_eq!(save.gates, ["fmt"]);
+    assert_eq!(story.gates, ["fmt"]);
 }
 
 #[test]

@@ -447,7 +447,7 @@ fn the_time_between_the_end_and_going_on_is_not_the_runs() {
 }
 
 #[test]
-fn a_program_that_is_told_to_go_asks_nobody() {
+fn a_program_that_is_terminated_asks_no_question() {
     let by = StoppedBy::Terminate;
     let request = Request::Stop;
     let mut script = Script::working(ask());

@@ -240,11 +240,8 @@ pub enum Doing {
 
 /// Something the user should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(rename = "WarningReceipt")
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(rename = "WarningReceipt"))]
 pub struct Warning {
     /// Stable name of the warning.
     pub code: String,
@@ -267,11 +264,8 @@ impl Warning {
 
 /// One checkpoint commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(
-    any(test, feature = "testing"),
-    derive(schemars::JsonSchema),
-    schemars(rename = "CommitReceipt")
-)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(rename = "CommitReceipt"))]
 pub struct Commit {
     /// Its id.
     pub id: String,

@@ -618,7 +618,7 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
     tape.hear(ask(Request::GoOn));
     assert_eq!(tape.progress.doing, Doing::Between);
     tape.hear(attempt_started(2));
-    assert_eq!(waiting(&tape), 0, "it is told");
+    assert_eq!(waiting(&tape), 0, "it is delivered");
     tape.hear(ask(Request::Skip));
     assert!(tape.progress.skipping);
     tape.hear(Event::StorySkipped {

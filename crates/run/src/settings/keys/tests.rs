@@ -89,7 +89,7 @@ fn each_key_is_of_the_kind_that_is_told() {
     }
 }
 
-/// `UPDATE_DOCS=1 cargo test configuration` writes it anew.
+/// `UPDATE_DOCS=1 cargo test configuration` writes it again.
 #[test]
 fn the_page_on_configuration_is_up_to_date() {
     let path = format!(

@@ -1,5 +1,5 @@
 //! The same six stories in every language: removed, commented out, skipped, emptied; and renamed,
-//! formatted anew, added.
+//! formatted again, added.
 
 use pretty_assertions::assert_eq;
 
