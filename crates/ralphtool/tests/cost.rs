@@ -1,5 +1,5 @@
-//! What a story costs, in things that can be counted: git processes and walks of the tree. How long
-//! they take is for the benchmark (docs/performance.md); how many there are must not grow unnoticed.
+//! What a story costs, in git processes and walks of the tree. The benchmark measures how long they
+//! take (docs/performance.md); their number must not grow unnoticed.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
@@ -25,7 +25,7 @@ struct Walks {
 impl Walks {
     fn watch(folder: &Path, log: &Path) -> Self {
         let queue = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
-        // Without the ends of them, walks that follow each other would be told as one.
+        // Without their ends, walks that follow each other would count as one.
         let walk = WatchFlags::OPEN | WatchFlags::CLOSE_NOWRITE | WatchFlags::ONLYDIR;
         let folder = add_watch(&queue, folder, walk).unwrap();
         add_watch(&queue, log, WatchFlags::CLOSE_WRITE).unwrap();
@@ -134,7 +134,7 @@ fn a_failed_attempt_is_parked_and_undone_with_one_walk() {
         "if [ $attempt = 1 ]; then echo spoilt > canary/file.txt; echo new > canary/new.txt; echo AGENT >>$root/calls; echo >>$root/ends; exit 1; fi\n{GOOD}"
     );
     let (calls, walks) = costs(&failing, "");
-    // From the end of the first attempt of the second story on. It works while the tree is put back.
+    // From the end of the first attempt of the second story on. It runs while the tree is restored.
     assert_eq!(calls[3], ["diff"]);
     assert_eq!(walks[3], 1);
 }

@@ -1,14 +1,14 @@
 //! The kill sweep: each command of a scripted history is killed, alone or with everything it
 //! started, at its own points, in the middle of its git processes and at random times. The next start
-//! recovers, the command is given again where it had not taken effect, and then everything must be
-//! as if there had been no kill.
+//! recovers, the command runs again if it had not taken effect, and then everything must be as if
+//! there had been no kill.
 //!
 //! `cargo test` takes a small sample. `cargo test --test kill_sweep -- --ignored --nocapture` takes
 //! every point of the short history, each fourth of the whole one, and in a rich repository each
 //! twelfth point, each third change that git makes to the disk (`RALPHTOOL_STRIDE=1`: every one), and
 //! drawn kills. `RALPHTOOL_PROGRAM` names another program to kill, such as an older one.
 //! `RALPHTOOL_KILLS=10000 cargo test --release --test kill_sweep drawn -- --ignored --nocapture`
-//! draws as many kills as asked, `RALPHTOOL_SEED` draws others.
+//! draws the given number of kills, `RALPHTOOL_SEED` draws others.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 #![allow(

@@ -1,8 +1,8 @@
 //! Power cuts: a history of commands runs on a file system whose disk records every write and every
 //! flush. The disk is then cut at random events: what was not flushed is lost, all of it, from some
 //! write on, in part, or with torn writes. What is left is mounted as after a restart of the machine,
-//! the program is started again, and the history is carried on to its end, where everything must be
-//! as after the history that was not cut.
+//! the program starts again, and the history continues to its end, where everything must be as after
+//! the history without a cut.
 //!
 //! `RALPHTOOL_CUTS=300 cargo test --release --test power_cut -- --ignored --nocapture` makes 300
 //! cuts and prints them with their violations, by command and by what was lost; `RALPHTOOL_SEED`

@@ -1,10 +1,10 @@
-//! The soak: random histories as in the model test, for as long as asked, in rich repositories and
+//! The soak: random histories as in the model test, for the given time, in rich repositories and
 //! with the program that users run: a release build, killed from outside at random times with
 //! everything it started.
 //!
 //! `RALPHTOOL_SOAK_MINUTES=20 cargo test --release --test soak -- --ignored --nocapture`;
-//! `RALPHTOOL_SEED` draws other histories. It prints kills and violations by command. Where something
-//! does not hold, the folder with the repository and its vault stays, and the history is printed.
+//! `RALPHTOOL_SEED` draws other histories. It prints kills and violations by command. After a
+//! violation it keeps the folder with the repository and its vault, and prints the history.
 
 #![allow(
     clippy::unwrap_used,

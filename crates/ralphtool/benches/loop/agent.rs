@@ -1,7 +1,8 @@
-//! The instant agent: ticks the first open box, changes files, says that it is done, and notes when
-//! it began and ended. It is this very program, started with a word of its own.
+//! The instant agent: ticks the first open box, changes files, says that it is done, and records
+//! when it began and ended. It is this program, started with a special first argument.
 //!
-//! After so many stories the first attempt of every further one fails, and leaves files behind.
+//! After a given number of stories the first attempt of every further one fails, and leaves files
+//! behind.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};

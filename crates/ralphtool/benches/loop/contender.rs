@@ -1,5 +1,5 @@
-//! Who is measured: each works through the whole change in a fresh repository, and must leave one
-//! commit a story.
+//! The loops that are measured: each works through the whole change in a fresh repository, and must
+//! leave one commit per story.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;

@@ -21,12 +21,12 @@ pub(crate) const HEAD: &str = "\
 pub(crate) const LEGEND: &str = "
 Times are medians: of all gaps of a run, then of the runs (lowest-highest run). Ratios are those of runs
 that were made one after the other. `story`: from the end of an agent to the start of the next, `restore`:
-the same after a failed attempt; `processor`: what the program and git used of processors in these, a mean,
+the same after a failed attempt; `processor`: the processor time of the program and git in these, a mean,
 which a busy machine disturbs least; `first agent`: from the start of the command; `end`: from the last
 agent to the end of the command. Memory: the peak of the program alone, and of it with git and the agent,
-summed resident sets, looked at every 5 ms. Written: what Linux counts as written by the program and by
-git, in the median gap. Walks: how often one of the folders was opened, at the most. 0 where the system does
-not tell.
+summed resident sets, sampled every 5 ms. Written: what Linux counts as written by the program and by
+git, in the median gap. Walks: how often one of the folders was opened, at most. 0 if the system does
+not report it.
 ";
 
 fn story(run: &Run) -> f64 {
@@ -123,7 +123,7 @@ fn of(contender: Contender, runs: &Runs) -> Vec<&Run> {
     mine.map(|(_, run)| run).collect()
 }
 
-/// Against the shell loop of the same turn: both had about the same of the machine.
+/// Relative to the shell loop of the same turn: both ran under about the same load.
 fn ratio(contender: Contender, runs: &Runs, what: fn(&Run) -> f64) -> Spread {
     ratio_to(Contender::Shell, contender, runs, what)
 }

@@ -1,5 +1,5 @@
-//! The repositories: each contender gets one of its own, which is as new before every run, and
-//! nothing of the user's home or git configuration is seen.
+//! The repositories: each contender gets its own, re-created before every run, and sees nothing of
+//! the user's home or git configuration.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -70,8 +70,8 @@ impl Place {
     /// Makes everything as it was when it was new, and waits until it is on disk.
     pub(crate) fn renew(&self) -> Result<()> {
         interrupt::check()?;
-        // Set aside, not removed: ext4 passes over what was removed within half a minute, one by one,
-        // when it looks for room for a new file, and whoever makes most files would pay for that.
+        // Moved aside, not removed: when ext4 creates a file, it skips inodes freed within the last
+        // half minute one by one, which would slow down the loop that creates most files.
         let aside = self.beside(ASIDE);
         fs::create_dir_all(&aside)?;
         let aside = aside.join(fs::read_dir(&aside)?.count().to_string());
@@ -191,7 +191,7 @@ pub(crate) fn files(repository: &Repository) -> impl Iterator<Item = (PathBuf, S
     sources.chain(plan)
 }
 
-/// A task file with so many stories.
+/// A task file with `stories` stories.
 pub(crate) fn tasks(stories: usize) -> String {
     let mut text = String::new();
     for story in 1..=stories {

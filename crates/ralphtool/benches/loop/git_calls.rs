@@ -1,4 +1,4 @@
-//! The git processes of a contender, in runs of their own: to note them takes time.
+//! The git processes of a contender, in separate runs: recording them takes time.
 
 use std::ffi::OsString;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Ctrl-C: what runs is ended, and the folders that were made go as at any other end.
+//! Ctrl-C: ends what runs, and removes the folders as at any other end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

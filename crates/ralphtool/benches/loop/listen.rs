@@ -1,4 +1,4 @@
-//! How fast what an agent says is taken in, beside the same agent writing to a file.
+//! How fast ralphtool reads an agent's output, compared with the same agent writing to a file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,10 +24,10 @@ const HEAD: &str = "\
 ";
 
 const LEGEND: &str = "
-`to the end`: from the agent's first byte to the end of the command, less the same with nothing said; `for
-the agent`: from its first byte to its last, after which there may be much to read yet; `processor`: what all of them
-used, the agent included. The output of the command goes to a file, and `--dir` may choose one in memory,
-where nobody waits for a disk.
+`to the end`: from the agent's first byte to the end of the command, minus the same with no output; `for
+the agent`: from its first byte to its last, after which much may still be unread; `processor`: what all of them
+used, the agent included. The output of the command goes to a file; with `--dir` it can be one in memory,
+which needs no disk.
 ";
 
 /// Runs of each listener.

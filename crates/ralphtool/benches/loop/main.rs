@@ -98,7 +98,7 @@ fn runs(repository: &Repository, places: &[Place]) -> Result<Runs> {
     let contenders = contenders();
     for turn in 0..repository.runs {
         let mut order: Vec<_> = contenders.iter().zip(places).collect();
-        // Whoever goes first may find colder caches: they take turns at that, too.
+        // The first one may find colder caches, so they take turns at being first.
         order.rotate_left(turn % contenders.len());
         for (contender, place) in order {
             let run = contender.run(repository, place, Git::Plain)?;

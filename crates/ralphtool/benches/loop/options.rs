@@ -16,7 +16,7 @@ Usage: cargo bench --bench loop -- [OPTIONS]
 
 Repositories (several may be named) [default: small, 50k, if nothing else is asked for]:
   --repo small           10 files
-  --repo 50k             so many files; any number
+  --repo 50k             50,000 files; any number works
   --repo 200k            the same, larger: about 2 GB of disk for a while
   --repo changed         20,000 files, of which every story changes 10,000
   --repo deep            2,000 files in folders 60 levels deep
@@ -29,9 +29,9 @@ How much:
   --gate                 each repository once more with a gate that passes at once, which both loops run
   --git                  also list the git processes of a story and of a restore, in runs of their own
 
-What agents say, taken in without a screen; `cargo bench --bench screen` measures it with one:
-  --agent-output SIZE    an agent that prints so much text, such as 200MB
-  --events N             an agent that prints so many events of Claude Code's, such as 1000000
+Agent output, read without a screen; `cargo bench --bench screen` measures it with one:
+  --agent-output SIZE    an agent that prints this much text, such as 200MB
+  --events N             an agent that prints this number of Claude Code events, such as 1000000
 
 Start:
   --start                `--version`, `list` of 500 changes, `list` of many task files, the size

@@ -1,4 +1,4 @@
-//! How long the program takes where nothing is to be done: its version, a list of many changes.
+//! How long the program takes to start: its version, a list of many changes.
 
 use std::fmt::Write;
 use std::fs;
@@ -96,7 +96,7 @@ fn size(files: &[(PathBuf, String)]) -> f64 {
     float(bytes as u64) / 1e6
 }
 
-/// Calls commands in turns, so that all have about the same of the machine.
+/// Runs commands in turns, so that all run under about the same load.
 fn rows<const N: usize>(
     text: &mut String,
     what: &str,

@@ -1,4 +1,4 @@
-//! The agent that says very much, as fast as it can, and is then done with the story.
+//! The agent that prints a lot as fast as it can, and then says that the story is done.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,28 +14,28 @@ use crate::flood::{self, Counted};
 /// The word that makes this program act as this agent.
 pub(crate) const WORD: &str = "__talk";
 
-/// What is said.
+/// What the agent prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speech {
-    /// So many bytes of text.
+    /// This number of bytes of text.
     Text(u64),
-    /// So many events of Claude Code's.
+    /// This number of Claude Code events.
     Events(u64),
 }
 
-/// When it was said, and how much.
+/// When it was printed, and how much.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Said {
     /// Before the first byte.
     pub(crate) start: u128,
-    /// After the last one was taken.
+    /// After the last one was read.
     pub(crate) end: u128,
     /// How many bytes.
     pub(crate) bytes: u64,
 }
 
 impl Speech {
-    /// The same of nothing at all.
+    /// The same kind, with no output.
     pub(crate) fn empty(self) -> Self {
         match self {
             Self::Text(_) => Self::Text(0),

@@ -1,7 +1,7 @@
 //! How often the tree is walked: one folder of the repository is watched, and the log, which every
-//! agent writes at its end. Both tell the same queue, so that nothing is counted to the wrong gap.
+//! agent writes at its end. Both report to the same queue, so that no event counts for the wrong gap.
 //!
-//! A folder that is opened twice at once counts as one, and who asks for files by name is not seen.
+//! A folder that is opened twice at once counts once; access to files by name is not counted.
 
 use std::path::Path;
 

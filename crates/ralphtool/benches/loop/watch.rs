@@ -1,4 +1,4 @@
-//! Runs a command and looks at its memory meanwhile, and at that of all it started.
+//! Runs a command and samples its memory, and that of all processes it started.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

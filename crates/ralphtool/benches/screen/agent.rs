@@ -1,5 +1,5 @@
-//! The agent: this program with a word in front. It says very much, notes how long that took, and
-//! is silent from then on.
+//! The agent: this program with a special first argument. It prints a lot, records how long that
+//! took, and is silent from then on.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,12 +22,12 @@ pub(crate) const LAST: &str = "the flood is over";
 /// How long it is silent before it ends by itself.
 const SILENCE: Duration = Duration::from_secs(900);
 
-/// What an agent says.
+/// What an agent prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flood {
-    /// So many lines of Claude Code's.
+    /// This number of Claude Code events.
     Events(u64),
-    /// So many bytes of text.
+    /// This number of bytes of text.
     Text(u64),
     /// A little, and then nothing.
     Idle,

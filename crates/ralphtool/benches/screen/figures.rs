@@ -63,7 +63,7 @@ impl Display for Figures {
         )?;
         writeln!(
             out,
-            "  redraws       {:>8.1} a second at the most",
+            "  redraws       {:>8.1} per second at most",
             self.most_redraws
         )?;
         writeln!(

@@ -14,8 +14,8 @@ Usage: cargo bench --bench screen -- [OPTIONS]
 
   --large                a terminal of 200x60 instead of 80x24
   --only WHAT            events (1,000,000 of them), text (200 MB) or idle (5,000, then silence)
-  --agent-output SIZE    only text, and so much of it, such as 200MB
-  --events N             only events, and so many
+  --agent-output SIZE    only text, of this size, such as 200MB
+  --events N             only events, this number of them
 ";
 
 /// What is to be measured.

@@ -1,4 +1,4 @@
-//! What the system knows of a process; only on Linux.
+//! What the system reports about a process; only on Linux.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! One flood: the program is started on it, keys are pressed until it is over, and then it is left
-//! alone for a while.
+//! One flood: the benchmark starts the program, presses keys until the output ends, and then leaves
+//! the program alone for a while.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 
 const TASKS: &str = "## 1. Flood\n- [ ] 1.1 Say very much\n";
 
-/// A key, what shows that it was heeded, and how it is called.
+/// The name of a key press, the key, and a check that the screen shows its effect.
 type Press = (&'static str, Key, fn(&str) -> bool);
 
 /// What is pressed, again and again; each ends where the next begins.

@@ -1,11 +1,11 @@
-//! What an agent that says very much says: text, or events as Claude Code prints them.
+//! The output of an agent that prints a lot: text, or events as Claude Code prints them.
 
 use std::io::{self, Write};
 
-/// How many bytes of text are made at a time: to make every line anew would slow the flood down.
+/// How many bytes of text are made at a time: making every line separately would be slow.
 const BLOCK: usize = 1024 * 1024;
 
-/// Writes so many events of Claude Code's, no two alike.
+/// Writes `count` events of Claude Code, no two alike.
 pub(crate) fn events(out: &mut impl Write, count: u64) -> io::Result<()> {
     writeln!(
         out,
@@ -32,7 +32,7 @@ pub(crate) fn events(out: &mut impl Write, count: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes so many bytes, as far as whole lines go.
+/// Writes `bytes` bytes, rounded to whole lines.
 pub(crate) fn text(out: &mut impl Write, bytes: u64) -> io::Result<()> {
     let mut block = String::new();
     let mut number = 0_u64;

@@ -1,5 +1,4 @@
-//! How much of what is said to be done is done, with an agent that cannot be trusted: with gates and
-//! without.
+//! How often "done" is true, with an agent that cannot be trusted: with gates and without.
 //!
 //! `cargo build --release && cargo run --release --example bench_outcome` · `-- --help`
 

@@ -1,4 +1,4 @@
-//! Pictures of the real screens, for the README: the real program in a real terminal, at work in a
+//! Pictures of the real screens, for the README: the real program in a real terminal, running in a
 //! throw-away repository with an agent that follows a script.
 //!
 //! `cargo build --release && cargo run --release --example pictures`

@@ -72,7 +72,7 @@ impl Project {
         self.root().join("projects").join(NAME)
     }
 
-    /// Has a change written so many hours ago.
+    /// Sets the times of a change to `hours` hours ago.
     fn age(&self, change: &str, hours: u64) -> Result<()> {
         let when = SystemTime::now() - Duration::from_secs(hours * 3600 + 60);
         let folder = self.repository().join("openspec/changes").join(change);

@@ -1,5 +1,5 @@
-//! What the stand-ins do: `claude` says and writes what is written here, `cargo test` looks at
-//! what it wrote.
+//! What the stand-ins do: `claude` prints and writes the text below, `cargo test` checks what it
+//! wrote.
 
 use std::ffi::OsString;
 use std::fs;
@@ -210,7 +210,7 @@ impl Agent {
         let start = Instant::now();
         while !self.root.join(CUE).exists() {
             if start.elapsed() > PATIENCE {
-                return Err("nobody gave the cue".into());
+                return Err("the cue did not come".into());
             }
             sleep(BREATH);
         }

@@ -1,4 +1,4 @@
-//! Keeps the heavy programs from starving each other: so many at once, and no more.
+//! Limits how many of the heavy programs run at once, so that they do not starve each other.
 
 use std::sync::{Condvar, Mutex};
 

@@ -1,4 +1,4 @@
-//! An agent that may not work: for a while, or at all.
+//! An agent at a limit, or one that is refused.
 
 use pretty_assertions::assert_eq;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::trial::{FIRST, ONE_STORY, SECOND, Trial, good, mess};
 /// A limit is waited for with a clean tree, and uses no retry.
 pub(crate) fn waits(cli: Cli) {
     let ends_in = match cli {
-        // It tells the minute only, so that a limit that ends soon may be waited for that long.
+        // It reports only the minute, so the wait for a limit that ends soon may take that long.
         Cli::Codex => -120,
         Cli::Claude | Cli::Opencode | Cli::Gemini => 3,
     };
@@ -22,7 +22,7 @@ pub(crate) fn waits(cli: Cli) {
     let scripts = vec![Script::on(FIRST).attempt(first).attempt(good())];
     let trial = Trial::with_account(cli, Account::Subscription, ONE_STORY, scripts);
     trial.run(&["loop", "c", "--max-retries", "0"], 0);
-    // A failed attempt is told after its tree was restored; the wait comes later.
+    // The event of a failed attempt comes after its tree was restored; the wait comes later.
     let told: Vec<String> = trial
         .sandbox
         .events()
@@ -44,7 +44,7 @@ pub(crate) fn waits(cli: Cli) {
     trial.one_story_is_done();
 }
 
-/// A refused login ends the run at once, says how to mend it and leaves a clean tree.
+/// A refused login ends the run at once, says how to fix it and leaves a clean tree.
 pub(crate) fn is_not_logged_in(cli: Cli) {
     let first = [mess(), refuse(401).into()];
     let trial = Trial::new(cli, ONE_STORY, vec![Script::on(FIRST).attempt(first)]);
@@ -70,7 +70,7 @@ pub(crate) fn has_no_such_model(cli: Cli) {
     assert!(output.stdout.contains(way_out), "{}", output.stdout);
 }
 
-/// The command that mends a login.
+/// The command that fixes a login.
 fn hint(cli: Cli) -> &'static str {
     match cli {
         Cli::Claude => "claude auth login",

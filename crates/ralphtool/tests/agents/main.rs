@@ -1,6 +1,6 @@
 //! The real agents, each in the same cases: the real programs, the real ralphtool, and a scripted
-//! model on loopback. An agent that is not installed is skipped, and that is said at the end;
-//! with `RALPHTOOL_REQUIRE_AGENTS=1` it is a failure.
+//! model on loopback. An agent that is not installed is skipped, and named at the end; with
+//! `RALPHTOOL_REQUIRE_AGENTS=1` it is a failure.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 

@@ -1,4 +1,4 @@
-//! Stories that are done, and one that is only said to be.
+//! Stories that are done, and one that only claims to be.
 
 use pretty_assertions::assert_eq;
 
@@ -79,8 +79,8 @@ fn written_by(cli: Cli) -> &'static str {
     }
 }
 
-/// The first attempt fails, although a command of it printed the promise; the second one is told
-/// the reason and works on a clean tree.
+/// The first attempt fails, although one of its commands printed the promise; the prompt of the
+/// second one has the reason, and its tree is clean.
 pub(crate) fn fails_and_is_told_why(cli: Cli) {
     let reason = "the blue door is locked";
     let first = [

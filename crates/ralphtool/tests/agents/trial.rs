@@ -118,8 +118,8 @@ impl Trial {
         self.found().into_iter().map(|(_, line)| line).collect()
     }
 
-    /// The processes whose environment names the sandbox, which that of every process does that
-    /// was started in it. The dead that nobody has buried have none.
+    /// The processes whose environment names the sandbox, as does that of every process started in
+    /// it. Zombies have no environment.
     fn found(&self) -> Vec<(Pid, String)> {
         let root = self.sandbox.root.display().to_string();
         let ours = |entry: std::fs::DirEntry| {

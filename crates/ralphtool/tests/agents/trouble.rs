@@ -1,4 +1,4 @@
-//! Agents that hang or linger, and a ralphtool that is gone.
+//! Agents that hang or do not exit, and a ralphtool that is killed.
 
 use rustix::process::Signal;
 
@@ -34,8 +34,8 @@ pub(crate) fn hangs(cli: Cli) {
     trial.one_story_is_done();
 }
 
-/// Ralphtool is killed while the agent runs a command: nothing of the agent stays, and the run can
-/// be resumed.
+/// Ralphtool is killed while the agent runs a command: no process of the agent stays, and the run
+/// can be resumed.
 pub(crate) fn loses_ralphtool(cli: Cli) {
     let first = [mess(), call(run("touch here; tail -f /dev/null"))];
     let scripts = vec![Script::on(FIRST).attempt(first).attempt(good())];
@@ -53,7 +53,7 @@ pub(crate) fn loses_ralphtool(cli: Cli) {
     trial.one_story_is_done();
 }
 
-/// What an agent leaves running in the background is ended, and that is said.
+/// A process that an agent leaves in the background is ended and reported.
 pub(crate) fn leaves_a_process_behind(cli: Cli) {
     let steps = [
         calls([

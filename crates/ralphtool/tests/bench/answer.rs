@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// An id nobody else has.
+/// A unique id.
 pub(crate) fn new_id(kind: &str) -> String {
     static LAST: AtomicU64 = AtomicU64::new(0);
     format!("{kind}_{:08}", LAST.fetch_add(1, Ordering::Relaxed))

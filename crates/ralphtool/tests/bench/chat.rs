@@ -1,4 +1,4 @@
-//! The `OpenAI` Chat Completions API, as opencode speaks it to a provider of one's own.
+//! The `OpenAI` Chat Completions API, as opencode uses it with a custom provider.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The limit of an account, as each service tells it: the agents give up at once, or soon.
+//! The limit of an account, as each service reports it: the agents give up at once, or soon.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,14 +7,14 @@ use serde_json::json;
 use super::request::Api;
 use super::script::{Refusal, refuse};
 
-/// The refusal of an account whose limit ends so many seconds from now.
+/// The refusal of an account whose limit ends in `ends_in` seconds.
 pub(crate) fn refusal(api: Api, ends_in: i64) -> Refusal {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let ends_at = i64::try_from(now.as_secs()).unwrap() + ends_in;
     match api {
         Api::Anthropic => claude(ends_at),
         Api::Responses => codex(ends_at),
-        // It tells no end; the agent asks again at once, some times.
+        // It reports no end; the agent asks again at once, several times.
         Api::Chat => refuse(429).header("retry-after-ms", 10),
         Api::Gemini => gemini(ends_in),
     }
@@ -54,7 +54,7 @@ fn codex(resets_at: i64) -> Refusal {
     refusal
 }
 
-/// The quota of a Google account, which is renewed in so many seconds.
+/// The quota of a Google account, which is renewed in `renewed_in` seconds.
 fn gemini(renewed_in: i64) -> Refusal {
     let message = "You have exhausted your capacity on this model. Your quota will reset after";
     let mut refusal = refuse(429).message(&format!("{message} {renewed_in}s."));

@@ -48,7 +48,7 @@ pub(crate) struct Served {
 struct Progress {
     script: usize,
     attempt: usize,
-    /// What tells the process from others.
+    /// What distinguishes the process from others.
     session: Option<String>,
     opening: String,
     /// How many steps it got.

@@ -43,7 +43,7 @@ pub(crate) struct Request {
     pub(crate) answers: usize,
     /// What the agent calls the conversation, if it does.
     pub(crate) session: Option<String>,
-    /// Everything that tells the agent's folder: system texts.
+    /// Everything that names the agent's folder: system texts.
     pub(crate) system: String,
 }
 
@@ -86,7 +86,7 @@ impl Request {
         place.push('\n');
     }
 
-    /// Adds what tells the agent about its place.
+    /// Adds the text that names the agent's folder.
     pub(crate) fn add_system(&mut self, text: &str) {
         self.system.push_str(text);
         self.system.push('\n');

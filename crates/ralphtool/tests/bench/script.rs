@@ -16,14 +16,14 @@ pub(crate) enum Step {
         /// Seconds from now.
         ends_in: i64,
     },
-    /// Nothing more comes, for ever.
+    /// Sends nothing more, and never ends.
     Hang(Moment),
     /// The connection is cut.
     Drop(Moment),
 }
 
 impl Step {
-    /// Whether an agent that gets this has something to go on with.
+    /// Whether an agent that gets this can continue.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(self, Self::Say(_))
     }
@@ -170,7 +170,7 @@ impl From<Refusal> for Step {
     }
 }
 
-/// The limit of an account, which ends so many seconds from now; negative for one that has ended.
+/// The limit of an account, which ends in `ends_in` seconds; negative for one that has ended.
 pub(crate) fn usage_limit(ends_in: i64) -> Step {
     Step::Limit { ends_in }
 }

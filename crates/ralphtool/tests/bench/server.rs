@@ -1,4 +1,4 @@
-//! The server: HTTP on a loopback port that is there as long as the test.
+//! The server: HTTP on a loopback port, for the time of the test.
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -152,7 +152,7 @@ async fn accept(listener: TcpListener, stage: Arc<Stage>) {
 
 async fn converse(stream: TcpStream, stage: Arc<Stage>) {
     let service = service_fn(|request| answer(request, &stage));
-    // A client that goes away, or is sent away, is no error.
+    // A client that closes the connection, or is refused, is no error.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;

@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, TASKS};
 
 pub(crate) use sweep::{Sweep, What};
 
-/// Fails once, then leaves what a gate finds, then does its work; told apart by what the prompt
+/// Fails once, then leaves what a gate finds, then does its work; it decides by what the prompt
 /// says of the attempt before, so that an attempt that was killed changes nothing.
 const AGENT: &str = r#"
 if [ $RALPHTOOL_STORY = 3 ]; then
@@ -41,8 +41,8 @@ tick "$RALPHTOOL_STORY"
 complete
 "#;
 
-/// One command of a history, and how the journal shows that it took effect: by so many lines of
-/// these steps. Where none are named, it is given again until it succeeds.
+/// One command of a history, and how the journal shows that it took effect: by the number of
+/// lines of these steps. If none are named, the command runs again until it succeeds.
 #[derive(Debug, Clone)]
 struct Act {
     line: &'static str,
@@ -104,8 +104,8 @@ impl History {
         }
     }
 
-    /// The same in a rich repository, with a gate at the end that opens a story again, a collection
-    /// of garbage, and a second run, opened again and kept.
+    /// The same in a rich repository, with a gate at the end that reopens a story, a garbage
+    /// collection, and a second run, resumed and kept.
     pub(crate) fn rich() -> Self {
         let mut history = Self {
             rich: true,
@@ -122,7 +122,7 @@ impl History {
         history
     }
 
-    /// The first and the last command of that: a run, and all of it taken back.
+    /// The first and the last command of that: a run, and the abandon that reverts it.
     pub(crate) fn rich_and_short() -> Self {
         Self {
             rich: true,

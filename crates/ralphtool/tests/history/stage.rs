@@ -1,5 +1,5 @@
-//! One worker's place: a sandbox in which the history happened once, unharmed, with copies of it
-//! from before each command; each is killed there, recovered from, and compared.
+//! One worker's sandbox: the history ran in it once without a kill, with a copy from before each
+//! command. The worker kills each command there, recovers, and compares.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,13 +18,13 @@ const RECOVER: &str = "attempts restore none";
 /// Starts of the program after a kill until all must be as wanted.
 const TRIES: usize = 12;
 
-/// What came of a kill.
+/// The result of a kill.
 pub(super) enum Outcome {
     /// The command ended before it.
     PastTheEnd,
-    /// So many kills, and all is as it should be.
+    /// The number of kills; everything held.
     Survived(usize),
-    /// So many kills, and what is wrong.
+    /// The number of kills, and what is wrong.
     Violation(usize, String),
 }
 

@@ -1,5 +1,5 @@
 //! The sweep: which command is killed where, on as many threads as there are processors, and a
-//! table of what came of it.
+//! table of the results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,8 +19,8 @@ pub(crate) enum What {
     PointsWithChildren(usize),
     /// Everything dies before each n-th change that git makes to the disk.
     GitChanges(usize),
-    /// So many kills drawn with a seed: at points, in git and at random times, some of them again
-    /// while the kill before is recovered from.
+    /// This number of kills, drawn with a seed: at points, in git and at random times, some of them
+    /// again during the recovery from the kill before.
     Drawn { seed: u64, kills: usize },
 }
 

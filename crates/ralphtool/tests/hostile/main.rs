@@ -4,7 +4,7 @@
 //! abandon are exact or a named exception of docs/reliability.md, and no run is stuck.
 //!
 //! `cargo test --test hostile` runs a few; `RALPHTOOL_HOSTILE=2000 cargo test --release --test
-//! hostile -- --ignored --nocapture` runs as many as asked and prints programs and violations by
+//! hostile -- --ignored --nocapture` runs the given number and prints programs and violations by
 //! target and by misdeed. `RALPHTOOL_HOSTILE=each` runs each misdeed on each target alone.
 //! `RALPHTOOL_SEED=7` draws others; a violation prints its seed and its program, shrunk.
 //! `RALPHTOOL_PROGRAM=PATH` tries another build of the program. `RALPHTOOL_HOSTILE_ONLY='.git/hooks link_folder'` runs one misdeed alone.

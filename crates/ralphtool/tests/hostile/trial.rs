@@ -300,7 +300,7 @@ fn run(mut command: Command, args: &[&str]) -> Result<Ended, String> {
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            // Nobody can start a command in a folder that is locked or gone.
+            // No command can start in a folder that is locked or gone.
             return Ok(Ended {
                 command: args.join(" "),
                 code: -1,
@@ -360,7 +360,7 @@ fn compare(rule: &'static str, before: &str, now: &str) -> Checked {
     if before == now {
         return Ok(());
     }
-    let mut details = String::from("not as it was\n");
+    let mut details = String::from("differs from before\n");
     let missing = |from: &str, text: &str| -> Vec<String> {
         let lines: std::collections::HashSet<&str> = text.lines().collect();
         let gone = from.lines().filter(|line| !lines.contains(line));

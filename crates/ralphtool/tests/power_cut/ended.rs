@@ -1,5 +1,5 @@
-//! What a user finds when a history is over, without what differs from one run to the next: ids of
-//! commits of ours, which hold times.
+//! What a user finds when a history is over, without what differs from one run to the next: the ids
+//! of ralphtool's commits, which depend on times.
 
 use std::fmt::Write as _;
 

@@ -35,7 +35,7 @@ struct Job {
 }
 
 impl Cuts {
-    /// Makes so many cuts; none where this machine cannot.
+    /// Makes `count` cuts; returns none if this machine cannot.
     pub(crate) fn make(count: usize, seed: u64) -> Option<Self> {
         if is_skipped() {
             return None;
@@ -138,7 +138,7 @@ fn draw(count: usize, seed: u64, recordings: &[Vec<Event>]) -> Vec<Job> {
     (0..count).map(job).collect()
 }
 
-/// Whether this machine cannot record a disk, which is said aloud.
+/// Whether this machine cannot record a disk; prints the reason.
 fn is_skipped() -> bool {
     let place = Place::new();
     let try_it = || {

@@ -1,5 +1,5 @@
-//! Where disks are mounted: in a mount namespace of the thread's own, which goes with everything
-//! that is mounted in it when the thread and its children end, however they end.
+//! Where disks are mounted: in a mount namespace of the thread's own. The kernel removes it with
+//! everything mounted in it when the thread and its children end, however they end.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
 //! One cut: what is left of the disk is mounted as after a restart of the machine, the user starts
-//! the program again, the history is carried on to its end, and what is there is compared.
+//! the program again, the history continues to its end, and the result is compared.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -54,7 +54,7 @@ impl Trial<'_> {
         self.place.beside(&format!("cut.{}", self.worker))
     }
 
-    /// Writes what a cut left to a file, to be looked at.
+    /// Writes what a cut left to a file, for inspection.
     pub(crate) fn keep(&self, cut: &Cut, kept: &Path) {
         let copied = fs::copy(&self.reference.base, kept);
         let _ = copied.and_then(|_| cut.apply(self.log, kept));

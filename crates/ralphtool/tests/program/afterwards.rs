@@ -19,7 +19,7 @@ rm -f a.txt
 failed "no luck with try $attempt"
 "#;
 
-/// A dirty tree that is hard to put back: also a file that is only staged, and one to be added.
+/// A dirty tree that is hard to restore: also a file that is only staged, and one to be added.
 fn dirty() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.make_dirty();
@@ -72,7 +72,7 @@ fn has(text: &str, part: &str) {
 // ---- abandon
 
 #[test]
-fn abandon_puts_everything_back_exactly_and_undo_brings_it_again() {
+fn abandon_restores_everything_exactly_and_undo_reverts_it() {
     let sandbox = dirty();
     let before = seen(&sandbox);
     half(&sandbox);
@@ -100,7 +100,7 @@ fn abandon_puts_everything_back_exactly_and_undo_brings_it_again() {
 }
 
 #[test]
-fn abandon_after_the_work_is_done_takes_what_was_edited_since_to_the_vault() {
+fn abandon_of_a_finished_run_moves_later_edits_to_the_vault() {
     let sandbox = dirty();
     let before = seen(&sandbox);
     ok(&sandbox, &["loop", "c"]);
@@ -128,7 +128,7 @@ fn abandon_is_refused_where_the_original_branch_has_moved() {
 }
 
 #[test]
-fn abandon_goes_back_to_a_detached_head_and_to_a_branch_without_a_commit() {
+fn abandon_restores_a_detached_head_and_a_branch_without_a_commit() {
     let begin: [&[&str]; 2] = [
         &["switch -q --detach"],
         &["update-ref -d HEAD", "rm -rq --cached ."],
@@ -153,7 +153,7 @@ fn abandon_goes_back_to_a_detached_head_and_to_a_branch_without_a_commit() {
 }
 
 #[test]
-fn abandon_makes_a_deleted_original_branch_again() {
+fn abandon_re_creates_a_deleted_original_branch() {
     let sandbox = dirty();
     let before = seen(&sandbox);
     half(&sandbox);
@@ -163,7 +163,7 @@ fn abandon_makes_a_deleted_original_branch_again() {
 }
 
 #[test]
-fn all_of_it_works_in_a_linked_work_tree() {
+fn finish_undo_and_rewind_work_in_a_linked_work_tree() {
     let sandbox = Sandbox::new();
     let linked = sandbox.root.join("linked");
     sandbox.git_args(&[
@@ -193,7 +193,7 @@ fn all_of_it_works_in_a_linked_work_tree() {
 // ---- cleanup and keep
 
 #[test]
-fn cleanup_of_a_kept_run_stages_again_and_undo_brings_the_branch_back() {
+fn cleanup_of_a_kept_run_restores_staging_and_undo_restores_the_branch() {
     let sandbox = dirty();
     ok(&sandbox, &["loop", "c"]);
     let kept = seen(&sandbox);
@@ -231,7 +231,7 @@ fn edits_made_after_a_cleanup_survive_its_undo() {
 }
 
 #[test]
-fn a_cleanup_onto_a_branch_that_moved_merges_and_can_be_undone() {
+fn cleanup_merges_onto_a_branch_that_moved_and_can_be_undone() {
     let sandbox = dirty();
     ok(&sandbox, &["loop", "c"]);
     let commit = commit_on_main(&sandbox, "other.txt", "from elsewhere\n");
@@ -248,7 +248,7 @@ fn a_cleanup_onto_a_branch_that_moved_merges_and_can_be_undone() {
 }
 
 #[test]
-fn a_cleanup_that_would_conflict_changes_nothing_and_names_two_ways_out() {
+fn cleanup_that_would_conflict_changes_nothing_and_names_two_ways_to_continue() {
     let sandbox = Sandbox::new();
     sandbox.agent(&GOOD.replace("complete", "echo agent > a.txt; complete"));
     ok(&sandbox, &["loop", "c"]);
@@ -266,7 +266,7 @@ fn a_cleanup_that_would_conflict_changes_nothing_and_names_two_ways_out() {
 }
 
 #[test]
-fn a_cleanup_or_an_undo_from_elsewhere_is_refused_with_the_way_there() {
+fn cleanup_rewind_and_undo_on_another_branch_are_refused_with_the_command_to_switch() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["loop", "c"]);
     sandbox.git("switch -q main");
@@ -317,7 +317,7 @@ fn commit_on_main(sandbox: &Sandbox, path: &str, text: &str) -> String {
 }
 
 #[test]
-fn keep_ends_an_open_run_and_its_undo_opens_it_again() {
+fn keep_ends_an_open_run_and_undo_reopens_it() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["loop", "c"]);
     let before = seen(&sandbox);
@@ -395,7 +395,7 @@ fn a_story_without_a_checkpoint_cannot_be_rewound_to() {
 }
 
 #[test]
-fn a_task_file_outside_of_the_tree_goes_along_with_a_rewind_and_its_undo() {
+fn rewind_and_its_undo_restore_a_task_file_outside_the_tree() {
     let sandbox = Sandbox::new();
     let plan = sandbox.root.join("plan.md");
     fs::write(&plan, TASKS).unwrap();
@@ -420,7 +420,7 @@ fn a_task_file_outside_of_the_tree_goes_along_with_a_rewind_and_its_undo() {
 }
 
 #[test]
-fn resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it() {
+fn resume_continues_a_kept_run_that_has_stories_left() {
     let sandbox = dirty();
     half(&sandbox);
     let told = ok(&sandbox, &["resume", "--dry-run"]);
@@ -436,7 +436,7 @@ fn resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it() {
 }
 
 #[test]
-fn nothing_to_resume_finish_or_undo_is_said_and_nothing_is_touched() {
+fn resume_finish_and_undo_without_a_run_say_so_and_touch_nothing() {
     let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     has(
@@ -521,7 +521,7 @@ fn attempts_are_listed_shown_and_their_diff_printed() {
 }
 
 #[test]
-fn attempts_can_be_looked_at_while_a_run_is_at_work_but_not_restored() {
+fn attempts_can_be_shown_during_a_run_but_not_restored() {
     let sandbox = Sandbox::new();
     sandbox.agent(
         "if [ $attempt = 1 ]; then echo junk > junk.txt; failed 'not yet'; exit; fi\n\
@@ -599,7 +599,7 @@ fn an_attempt_is_restored_whole_or_in_part_and_that_can_be_undone() {
 }
 
 #[test]
-fn of_attempts_of_one_name_the_newest_run_wins() {
+fn an_attempt_name_means_the_attempt_of_the_newest_run() {
     let sandbox = Sandbox::new();
     half(&sandbox);
     let old = sandbox.runs()[0]
@@ -678,7 +678,7 @@ fn a_dry_run_touches_nothing_and_json_is_one_object() {
 }
 
 #[test]
-fn what_an_interrupted_run_left_is_recovered_first_and_said() {
+fn commands_recover_an_interrupted_run_first_and_report_it() {
     let sandbox = dirty();
     let before = seen(&sandbox);
     sandbox.agent("echo junk > junk.txt; touch $root/waits; wait_for $root/never");

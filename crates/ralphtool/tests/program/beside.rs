@@ -1,5 +1,5 @@
-//! What the user does beside a run, in other work trees and with other git commands: it is never undone
-//! and never breaks the run.
+//! What the user does during a run, in other work trees and with other git commands: ralphtool never
+//! undoes it, and it never breaks the run.
 
 use crate::sandbox::{self, GOOD, Running, Sandbox, there, until};
 use pretty_assertions::assert_eq;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Waits for the user, once: says that it is there, and continues when the user is done.
 const WAITS: &str = "[ -e $root/here ] || { touch $root/here; wait_for $root/go; }";
 
-/// Makes the repository again, with refs in tables.
+/// Re-creates the repository with reftables.
 const IN_TABLES: &str = "rm -rf .git && git init -q -b main --template= --ref-format=reftable &&
      git add -A && git commit -q -m first";
 
@@ -127,8 +127,8 @@ fn a_run_succeeds_beside_a_git_that_collects_garbage() {
     let tasks: Vec<String> = (1..=6).map(story).collect();
     sandbox.tasks(&tasks.concat());
     sandbox.git("commit -q -a -m more");
-    // What a collection took that began before a checkpoint comes back with the next step: there is one
-    // after the last collection.
+    // The next step restores objects that a collection removed which began before a checkpoint: there
+    // is one after the last collection.
     sandbox.agent(&format!(
         "seq 40 | while read it; do echo $RALPHTOOL_STORY $it > file-$RALPHTOOL_STORY-$it.txt; done
          [ $RALPHTOOL_STORY.$attempt != 6.1 ] || {{ touch $root/last; wait_for $root/stopped; }}
@@ -188,7 +188,7 @@ fn shell(sandbox: &Sandbox, command: &str) {
 }
 
 #[test]
-fn a_branch_of_the_users_stays_when_the_agent_only_mentions_its_name() {
+fn a_branch_the_user_moved_stays_if_the_agent_only_mentions_its_name() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "{WAITS}; echo x > x.txt; git add x.txt; git commit -q -m 'domain model for main'
@@ -211,13 +211,13 @@ fn a_branch_of_the_users_stays_when_the_agent_only_mentions_its_name() {
     let store = format!("--git-dir={}", sandbox.vault().join("store").display());
     let kept = sandbox.git_args(&[&store, "for-each-ref", "refs/kept"]);
     assert!(kept.contains(&before) && kept.contains(&main), "{kept}");
-    // The command that is told moves it.
+    // The command in the message moves it.
     shell(&sandbox, &command_in(&told[0]));
     assert_eq!(sandbox.git("rev-parse main").trim(), before);
 }
 
 #[test]
-fn a_branch_of_the_users_stays_beside_a_command_that_names_no_branch() {
+fn a_branch_the_user_moved_stays_if_the_agents_command_names_no_branch() {
     let wait = "touch $root/here; until [ -e $root/go ]; do sleep 0.1; done";
     let in_rebase = format!("git rebase -q -f HEAD~1 -x \"{wait}\"");
     let held = |command: &str| format!("{{ {WAITS}; }} | {command}");
@@ -243,7 +243,7 @@ fn a_branch_of_the_users_stays_beside_a_command_that_names_no_branch() {
 }
 
 #[test]
-fn a_branch_the_agent_moved_is_restored_and_said() {
+fn a_branch_the_agent_moved_is_restored_and_reported() {
     for moves in [
         "git checkout -q main; git commit -q --allow-empty -m m; git checkout -q ralph/c",
         "git commit -q --allow-empty -m x; git branch -q -f main HEAD",
@@ -264,18 +264,18 @@ fn a_branch_the_agent_moved_is_restored_and_said() {
 }
 
 #[test]
-fn a_stash_of_the_users_stays_while_the_agents_goes() {
+fn stash_entries_of_the_user_stay_and_those_of_the_agent_are_dropped() {
     users_stash_stays(":", "git checkout -- a.txt; git stash list");
 }
 
 #[test]
-fn a_stash_of_the_users_stays_in_order_where_refs_are_in_tables() {
+fn stash_entries_of_the_user_stay_in_order_with_reftables() {
     for meanwhile in ["git stash list", "git stash drop -q stash@{2}"] {
         users_stash_stays(IN_TABLES, meanwhile);
     }
 }
 
-/// The user stashes beside an agent that stashes, too, and then runs other commands.
+/// The user stashes while an agent stashes too and then runs other commands.
 #[track_caller]
 fn users_stash_stays(prepare: &str, then: &str) {
     let sandbox = Sandbox::new();
@@ -329,7 +329,7 @@ fn a_remote_the_user_adds_stays_and_a_hook_is_kept_and_named() {
     assert_eq!(warned(&sandbox, "config_left").len(), 1);
     let told = warned(&sandbox, "git_files_restored");
     assert_eq!(told.len(), 1, "{told:?}");
-    // The commands that are told take it all again.
+    // The commands in the message apply everything again.
     for command in told[0].split('`').filter(|it| it.starts_with("cp ")) {
         shell(&sandbox, command);
     }
@@ -338,7 +338,7 @@ fn a_remote_the_user_adds_stays_and_a_hook_is_kept_and_named() {
 }
 
 #[test]
-fn a_remote_the_agent_may_have_added_goes() {
+fn a_remote_the_agent_may_have_added_is_removed() {
     let sandbox = Sandbox::new();
     sandbox.agent("git remote add evil https://example.com/evil; failed no");
     sandbox
@@ -352,7 +352,7 @@ const UNTRACED: &str = "bare() { env -u GIT_TRACE2_EVENT git \"$@\"; }
      echo junk > junk.txt; bare checkout -q main; bare branch -q -D ralph/c; echo more > a.txt; failed no";
 
 #[test]
-fn an_attempt_of_an_untraced_git_is_parked_and_the_hint_leads_back() {
+fn a_switch_by_an_untraced_git_parks_the_attempt_and_the_hint_leads_back() {
     let sandbox = Sandbox::new();
     sandbox.agent(UNTRACED);
     let output = sandbox
@@ -376,7 +376,7 @@ fn an_attempt_of_an_untraced_git_is_parked_and_the_hint_leads_back() {
 }
 
 #[test]
-fn a_run_whose_branch_an_untraced_git_deleted_is_abandoned() {
+fn a_run_whose_branch_an_untraced_git_deleted_can_be_abandoned() {
     let sandbox = Sandbox::new();
     sandbox.write("mine.txt", "mine\n");
     sandbox.agent(UNTRACED);
@@ -410,7 +410,7 @@ fn a_switch_of_branches_is_noticed_without_a_log_of_head() {
 }
 
 #[test]
-fn a_switch_of_branches_is_noticed_where_refs_are_in_tables() {
+fn a_switch_of_branches_is_noticed_with_reftables() {
     switch_is_noticed(IN_TABLES);
 }
 
@@ -433,7 +433,7 @@ fn switch_beside_is_noticed(prepare: &str, (before, after): (&str, &str)) {
     assert_eq!(sandbox.read("a.txt"), "on main\n", "{before}, {after}");
 }
 
-/// Until no command that ran up to now can have run in the present second.
+/// Waits until the current second is later than every command so far.
 fn a_second_later() {
     let now = || {
         std::time::SystemTime::UNIX_EPOCH
@@ -480,7 +480,7 @@ fn a_switch_of_branches_is_noticed_without_a_log_of_head_though_the_agent_runs_g
 }
 
 #[test]
-fn a_switch_of_the_agents_is_undone() {
+fn a_switch_by_the_agent_is_undone() {
     for switches in [
         "git checkout -q main",
         "git switch -q topic; git switch -q -",
@@ -508,7 +508,7 @@ fn a_switch_of_the_agents_is_undone() {
 }
 
 #[test]
-fn lock_files_a_killed_git_left_are_moved_aside_everywhere() {
+fn stale_lock_files_are_moved_aside_everywhere() {
     let sandbox = Sandbox::new();
     sandbox.git("branch topic");
     sandbox.git("worktree add -q ../other topic");
@@ -540,10 +540,10 @@ fn lock_files_a_killed_git_left_are_moved_aside_everywhere() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_git_that_only_reads_does_not_keep_a_stale_lock() {
+fn a_git_that_only_reads_does_not_make_a_stale_lock_look_held() {
     let sandbox = Sandbox::new();
     sandbox.agent("touch .git/index.lock; failed no");
-    // As one that waits for its pager.
+    // Like a git that waits for its pager.
     let mut reading = sandbox
         .command("git")
         .args(["cat-file", "--batch"])
@@ -560,7 +560,7 @@ fn a_git_that_only_reads_does_not_keep_a_stale_lock() {
 /// A git that waits in a hook with a lock that it has closed already.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_lock_of_a_live_git_in_another_work_tree_is_never_taken() {
+fn a_lock_of_a_live_git_in_another_work_tree_is_never_moved() {
     let sandbox = Sandbox::new();
     sandbox.git("branch gone");
     sandbox.git("pack-refs --all");

@@ -1,5 +1,5 @@
 //! A checkpoint that cannot be written stops the run with exit code 4; the work is still there,
-//! and once the cause is mended the next start goes on.
+//! and once the cause is fixed the next start continues.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -20,7 +20,7 @@ use std::fs;
 use crate::sandbox::{self, GOOD, Sandbox, TASKS, there, until};
 use pretty_assertions::assert_eq;
 
-/// The change is done, whatever it took.
+/// The change is done.
 #[track_caller]
 fn done(sandbox: &Sandbox) {
     assert_eq!(sandbox.branch(), "ralph/c");
@@ -39,7 +39,7 @@ fn done(sandbox: &Sandbox) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_index_lock_that_somebody_holds() {
+fn an_index_lock_held_by_a_live_process_stops_the_run_and_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "touch $root/here.$RALPHTOOL_STORY; wait_for $root/go.$RALPHTOOL_STORY\n{GOOD}"
@@ -60,7 +60,7 @@ fn an_index_lock_that_somebody_holds() {
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
     assert!(path.exists());
     assert_eq!(sandbox.commits(), ["initial state", "checkpoint: 1"]);
-    // As long as it is held nothing goes on, and nothing is lost.
+    // As long as it is held the run does not continue, and nothing is lost.
     sandbox.run(&["loop", "c"]).ends_with(4);
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
     drop(lock);
@@ -70,12 +70,12 @@ fn an_index_lock_that_somebody_holds() {
 }
 
 #[test]
-fn an_object_directory_that_the_agent_replaced_by_a_file() {
+fn an_object_directory_replaced_by_a_file_is_rebuilt() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || {{ mv .git/objects $root/objects; echo x > .git/objects; }}\n{GOOD}"
     ));
-    // The git directory is made again from the vault.
+    // The git directory is rebuilt from the vault.
     sandbox.run(&["loop", "c"]).ends_with(0);
     done(&sandbox);
 }
@@ -100,12 +100,12 @@ fn spoil_git(sandbox: &Sandbox, command: &str, how: &str) -> std::ffi::OsString 
     std::env::join_paths(folders).unwrap()
 }
 
-/// One git command goes wrong after story 2 was done; then all is well again.
+/// One git command fails after story 2 was done; then it works again.
 #[track_caller]
 fn survives(command: &str, how: &str) {
     let sandbox = Sandbox::new();
     let path = spoil_git(&sandbox, command, how);
-    // Without its log the branch is moved by git, and with such attributes files are stored by it.
+    // Without its log git moves the branch, and with such attributes git stores the files.
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || {{ rm .git/logs/HEAD; echo 'x ident' > .gitattributes; touch $root/spoil; }}\n{GOOD}"
     ));
@@ -127,7 +127,7 @@ fn survives(command: &str, how: &str) {
 }
 
 #[test]
-fn a_git_that_cannot_write_the_tree() {
+fn a_git_that_cannot_write_the_tree_stops_the_run_and_loses_nothing() {
     survives(
         "write-tree",
         "echo 'fatal: No space left on device' >&2; exit 128",
@@ -135,17 +135,17 @@ fn a_git_that_cannot_write_the_tree() {
 }
 
 #[test]
-fn a_git_that_cannot_move_the_branch() {
+fn a_git_that_cannot_move_the_branch_stops_the_run_and_loses_nothing() {
     survives("update-ref", "echo 'fatal: cannot lock ref' >&2; exit 128");
 }
 
 #[test]
-fn a_git_that_hangs() {
+fn a_git_that_hangs_stops_the_run_and_loses_nothing() {
     survives("update-ref", "exec sleep 300");
 }
 
 #[test]
-fn a_park_that_cannot_be_written_is_never_followed_by_a_restore() {
+fn nothing_is_restored_if_the_attempt_cannot_be_parked() {
     let sandbox = Sandbox::new();
     sandbox.agent(
         "if [ $attempt = 1 ]; then
@@ -161,7 +161,7 @@ fn a_park_that_cannot_be_written_is_never_followed_by_a_restore() {
     assert_eq!(sandbox.read("idea.txt"), "precious-idea\n");
 }
 
-/// Work that was done and verified is saved by the next start; no agent is paid for it twice.
+/// The next start saves work that was done and verified; no agent does it twice.
 #[track_caller]
 fn is_saved_by_the_next_start(broken: &str) {
     let sandbox = Sandbox::new();
@@ -187,17 +187,17 @@ fn is_saved_by_the_next_start(broken: &str) {
 }
 
 #[test]
-fn finished_work_whose_tree_could_not_be_written() {
+fn finished_work_is_saved_later_if_its_tree_could_not_be_written() {
     is_saved_by_the_next_start("write-tree");
 }
 
 #[test]
-fn finished_work_whose_branch_could_not_be_moved() {
+fn finished_work_is_saved_later_if_its_branch_could_not_be_moved() {
     is_saved_by_the_next_start("update-ref");
 }
 
-/// Runs a shell script where a small file system of its own is mounted at `$small`; none where
-/// the system does not let a user do that.
+/// Runs a shell script with a small file system mounted at `$small`; none if the system does not
+/// let a user mount it.
 #[cfg(target_os = "linux")]
 fn with_small_disk(sandbox: &Sandbox, options: &str, script: &str) -> Option<sandbox::Output> {
     let small = sandbox.root.join("small");
@@ -223,7 +223,7 @@ fn with_small_disk(sandbox: &Sandbox, options: &str, script: &str) -> Option<san
     Some(sandbox.start_command(command).end())
 }
 
-/// Fills the small disk up after story 2 was done, as long as nobody makes room.
+/// Fills the small disk up after story 2 was done, until the test makes room.
 #[cfg(target_os = "linux")]
 const FILLS_THE_DISK: &str = r#"
 echo "work" > "story-$RALPHTOOL_STORY.txt"
@@ -252,7 +252,7 @@ fn a_disk_that_is_full_before_the_start_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_fills_up_under_the_vault() {
+fn a_run_survives_a_full_disk_under_the_vault() {
     let sandbox = Sandbox::new();
     sandbox.agent(FILLS_THE_DISK);
     let script = "
@@ -268,7 +268,7 @@ fn a_disk_that_fills_up_under_the_vault() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_fills_up_under_the_repository() {
+fn a_run_survives_a_full_disk_under_the_repository() {
     let sandbox = Sandbox::new();
     sandbox.agent(FILLS_THE_DISK);
     let script = "

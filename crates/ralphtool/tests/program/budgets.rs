@@ -1,11 +1,11 @@
-//! Budgets of a run and of its stories, prices, and the receipt that tells of them.
+//! Budgets of a run and of its stories, prices, and the receipt that shows them.
 
 use crate::sandbox::{Sandbox, files, records, there, until};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// An agent that speaks as Claude Code does; `m` costs a dollar for a million tokens.
+/// An agent with the output of Claude Code; `m` costs a dollar per million tokens.
 const SETTINGS: &str = r#"
 [agents.teller]
 command = ["sh", "ROOT/teller.sh"]
@@ -31,7 +31,7 @@ work() {
 }
 "#;
 
-/// What an agent does that does its work and tells only tokens.
+/// An agent that does its work and reports only tokens.
 const GOOD: &str = "work; result '<promise>COMPLETE</promise>' 100000";
 
 fn with_agent(script: &str) -> Sandbox {
@@ -55,7 +55,7 @@ fn receipt(sandbox: &Sandbox) -> Value {
 }
 
 #[test]
-fn a_budget_warns_stops_and_a_higher_one_goes_on() {
+fn a_budget_warns_and_stops_the_run_and_a_higher_one_continues_it() {
     let sandbox = with_agent("echo junk > junk.txt; used a 850000; used b 250000; sleep 300");
     let before = files(&sandbox.repo);
     sandbox.run(&["loop", "c", "--max-cost", "1"]).ends_with(3);
@@ -123,7 +123,7 @@ fn a_story_has_its_own_budget_over_all_attempts() {
 }
 
 #[test]
-fn the_time_bounds_a_gate_too() {
+fn the_time_budget_stops_a_gate_too() {
     let sandbox = with_agent(GOOD);
     let settings = sandbox.read("ralphtool.toml");
     let gate = "[[gate]]\nname = \"slow\"\nrun = \"sleep 300\"\nbaseline = false\n";
@@ -183,7 +183,7 @@ fn what_a_killed_run_used_counts_when_it_is_resumed() {
 }
 
 #[test]
-fn an_agent_without_a_price_is_told_of_and_has_no_cost() {
+fn an_agent_without_a_price_has_no_cost_and_a_warning_says_so() {
     let sandbox = with_agent("work; result '<promise>COMPLETE</promise>' 700");
     let settings = sandbox
         .read("ralphtool.toml")

@@ -136,7 +136,7 @@ impl Place {
     }
 }
 
-/// What a command said.
+/// The output of a command.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     code: Option<i32>,
@@ -159,21 +159,21 @@ impl Answer {
         }
     }
 
-    /// What a command printed that went well and had nothing to warn of.
+    /// The output of a command that succeeded without a warning.
     #[track_caller]
     fn printed(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""));
         self.stdout
     }
 
-    /// What a command said that refused to work.
+    /// The message of a command that refused.
     #[track_caller]
     fn refused(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""));
         self.stderr
     }
 
-    /// What a command said on the side; what it printed does not matter.
+    /// The standard error of a command; its standard output does not matter.
     #[track_caller]
     fn warned(self) -> String {
         assert_eq!(self.code, Some(0));
@@ -267,7 +267,7 @@ fn list_explains_a_missing_project_and_a_project_without_changes() {
 }
 
 #[test]
-fn list_does_not_mind_a_reader_that_goes_away() {
+fn list_ends_without_an_error_when_its_reader_closes_the_pipe() {
     let place = Place::empty();
     // More than a pipe holds.
     for number in 0..400 {
@@ -638,7 +638,7 @@ fn prompt_of_a_change_with_nothing_left_says_so() {
 }
 
 #[test]
-fn bad_input_is_refused_with_a_way_out() {
+fn bad_input_is_refused_with_a_hint() {
     let place = Place::project();
     place.write("bad.toml", "max_retrys = 3\n");
     std::fs::create_dir(place.path("folder.md")).unwrap();
@@ -720,7 +720,7 @@ fn bad_input_is_refused_with_a_way_out() {
 }
 
 #[test]
-fn nothing_is_touched_by_reading() {
+fn commands_that_only_read_touch_nothing() {
     let place = Place::project();
     let before = everything(place.folder.path());
     for args in [

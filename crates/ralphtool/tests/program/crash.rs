@@ -1,4 +1,4 @@
-//! What a kill leaves behind, and what the next start makes of it.
+//! What a kill leaves behind, and what the next start does with it.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::sandbox::{GOOD, Sandbox, listing};
 use pretty_assertions::assert_eq;
 
-/// Puts the lock files into the vault that a git process of ours leaves when it is killed.
+/// Puts the lock files into the vault that a killed git process of ralphtool leaves.
 fn leave_locks_in_vault(sandbox: &Sandbox) {
     let vault = sandbox.vault();
     let run = sandbox.runs().pop().unwrap();
@@ -48,7 +48,7 @@ fn finish_and_rewind_succeed_with_stale_locks_in_the_vault() {
 
 #[test]
 fn a_task_file_half_written_at_a_kill_is_in_no_commit() {
-    // The gate at the end is red until a second attempt, so that a story is opened again; it notes
+    // The gate at the end is red until a second attempt, so that a story is reopened; it notes
     // how many points were passed by then.
     let prepared = || {
         let sandbox = Sandbox::new();
@@ -104,7 +104,7 @@ fn a_task_file_half_written_at_a_kill_is_in_no_commit() {
 }
 
 #[test]
-fn a_restore_leaves_no_lock_of_any_name_that_a_killed_git_left() {
+fn a_restore_removes_every_lock_that_a_killed_git_left() {
     let sandbox = Sandbox::new();
     let locks = "AUTO_MERGE next-index-1 shallow ORIG_HEAD MERGE_HEAD info/sparse-checkout";
     sandbox.agent(&format!(
@@ -122,14 +122,14 @@ fn a_restore_leaves_no_lock_of_any_name_that_a_killed_git_left() {
 }
 
 #[test]
-fn no_other_command_comes_in_between_recovery_and_start() {
+fn no_other_command_runs_between_recovery_and_start() {
     let sandbox = Sandbox::new();
     sandbox.agent("failed no");
     sandbox
         .run(&["loop", "c", "--max-retries", "0"])
         .ends_with(1);
     sandbox.agent(GOOD);
-    // Settings are read after recovery: a pipe holds the program up in between.
+    // Settings are read after recovery: a pipe makes the program wait in between.
     let pipe = sandbox.root.join("settings");
     let made = sandbox.command("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());

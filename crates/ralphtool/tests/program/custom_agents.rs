@@ -55,7 +55,7 @@ fn work() -> String {
 }
 
 #[test]
-fn a_program_that_reads_its_prompt_from_a_file() {
+fn an_agent_can_read_its_prompt_from_a_file() {
     let sandbox = Sandbox::new();
     let script = format!(
         "test \"$1\" = --message-file || exit 7\n\
@@ -90,7 +90,7 @@ fn a_command_starts_in_its_folder_with_the_environment_it_was_given() {
 }
 
 #[test]
-fn what_a_command_needs_is_found_out_before_anything_starts() {
+fn a_command_with_missing_requirements_is_refused_before_anything_starts() {
     let refuse = |lines: &str| {
         let sandbox = Sandbox::new();
         program(&sandbox, "tool", "exit 1");

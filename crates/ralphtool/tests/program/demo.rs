@@ -1,4 +1,4 @@
-//! The demo from outside: what it leaves, and that it leaves it in its own folder only.
+//! The demo from outside: what it leaves, and that it writes only to its own folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
-/// A user of their own: nothing of the real one is seen, everything is gone in the end.
+/// A user with a home of its own, separate from the real one, which is removed at the end.
 struct World {
     folder: TempDir,
 }
@@ -101,7 +101,7 @@ fn ok(output: Output) -> Output {
 }
 
 #[test]
-fn the_demo_leaves_one_commit_a_story_and_the_failed_attempt_aside() {
+fn the_demo_leaves_one_commit_per_story_and_parks_the_failed_attempt() {
     let world = World::new();
     let said = text(&ok(world.ralphtool(&["demo"]).output().unwrap()).stdout);
     let folder = world.demo_folder();
@@ -168,7 +168,7 @@ fn the_demo_writes_nothing_outside_its_folder() {
 }
 
 #[test]
-fn the_demo_heeds_no_configuration_of_the_users() {
+fn the_demo_ignores_the_users_configuration() {
     let world = World::new();
     let config = world.path("config").join("ralphtool");
     fs::create_dir(&config).unwrap();
@@ -201,7 +201,7 @@ fn without_git_the_demo_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn the_demo_agent_leaves_a_line_a_story_on_any_other_change() {
+fn the_demo_agent_writes_one_line_per_story_on_any_other_change() {
     let world = World::new();
     let repository = world.path("home").join("project");
     let change = repository.join("openspec/changes/add-x");
@@ -229,7 +229,7 @@ fn the_demo_agent_leaves_a_line_a_story_on_any_other_change() {
 }
 
 #[test]
-fn the_demo_agent_is_not_for_people() {
+fn the_demo_agent_refuses_to_run_by_hand() {
     let output = World::new().ralphtool(&["__demo-agent"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("error: "));

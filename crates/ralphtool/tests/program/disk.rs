@@ -1,8 +1,8 @@
 //! A disk that is full in the middle of a step, for real: a small file system of its own. The run
-//! stops with exit code 4, nothing is lost, and once there is room again the next start goes on.
+//! stops with exit code 4, nothing is lost, and once there is room again the next start continues.
 //!
-//! The files are many and tiny, so that they need more room than their sizes say: what is checked
-//! beforehand lets them through.
+//! The files are many and tiny, so they need more room than their sizes say: the check beforehand
+//! lets them through.
 
 #![cfg(target_os = "linux")]
 #![allow(
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use crate::sandbox::{Sandbox, files};
 use pretty_assertions::assert_eq;
 
-/// What the scripts share: how much is free, and a file that takes all but so many kB of it.
+/// What the scripts share: how much is free, and a file that takes all but a given number of kB.
 const SHARED: &str = r#"
 fill() {
     free=$(df -k --output=avail "$small" | tail -n 1)
@@ -32,7 +32,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// None where this system does not let a user mount anything.
+    /// None if this system does not let a user mount anything.
     fn new(agent: &str, gate: &str) -> Option<Self> {
         let sandbox = Sandbox::on_disk();
         let possible = sandbox
@@ -61,7 +61,7 @@ impl SmallDisk {
         Some(Self { sandbox })
     }
 
-    /// Runs, clears the disk, runs again; gives what both said, the files between and after.
+    /// Runs, clears the disk, runs again; returns both outputs, and the files between and after.
     fn run(&self, prepare: &str) -> Ran {
         let root = self.sandbox.root.display();
         let script = format!(
@@ -93,7 +93,7 @@ impl SmallDisk {
             .git(&format!("-C {} {args}", ran.after.display()))
     }
 
-    /// The first run stopped with the disk as the reason, the second one did all there was to do.
+    /// The first run stopped because of the disk, the second one did everything.
     #[track_caller]
     fn check(&self, ran: &Ran) {
         assert_eq!(ran.first.0, "4\n", "{}", ran.first.1);
@@ -135,7 +135,7 @@ const DOES_ITS_WORK: &str =
 
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
-fn a_disk_that_is_full_while_a_run_begins() {
+fn a_full_disk_while_a_run_begins_loses_nothing() {
     let Some(disk) = SmallDisk::new(DOES_ITS_WORK, "") else {
         return;
     };
@@ -151,7 +151,7 @@ fn a_disk_that_is_full_while_a_run_begins() {
 
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
-fn a_disk_that_is_full_while_a_story_is_saved() {
+fn a_full_disk_while_a_story_is_saved_loses_nothing() {
     let agent = format!("[ $RALPHTOOL_STORY != 1 ] || many made; {DOES_ITS_WORK}");
     let Some(disk) = SmallDisk::new(&agent, "fill 1500") else {
         return;
@@ -168,7 +168,7 @@ fn a_disk_that_is_full_while_a_story_is_saved() {
 }
 
 #[test]
-fn a_disk_that_is_full_while_an_attempt_is_parked() {
+fn a_full_disk_while_an_attempt_is_parked_loses_nothing() {
     let agent = format!(
         "if [ ! -e $root/full ]; then touch $root/full; many junk; fill 3000; failed no; exit; fi; {DOES_ITS_WORK}"
     );
@@ -183,7 +183,7 @@ fn a_disk_that_is_full_while_an_attempt_is_parked() {
 
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
-fn a_disk_that_is_full_while_the_tree_is_restored() {
+fn a_full_disk_while_the_tree_is_restored_loses_nothing() {
     let agent = format!(
         "if [ ! -e $root/full ]; then touch $root/full; rm -r mine; echo x > a.txt; fill 3000; failed no; exit; fi; {DOES_ITS_WORK}"
     );

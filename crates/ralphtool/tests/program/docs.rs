@@ -1,6 +1,5 @@
-//! The guide shows what is there: what it quotes is what the program prints, and its links lead
-//! somewhere. That its command lines can be typed and its settings read is tested beside the
-//! parsers.
+//! The guide quotes what the program prints, and its links have targets. Tests beside the parsers
+//! check its command lines and settings.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +12,7 @@ use pretty_assertions::assert_eq;
 struct Block {
     /// The page and the line it begins in.
     place: String,
-    /// What stands behind the fence.
+    /// The info string.
     info: String,
     text: String,
 }
@@ -184,14 +183,14 @@ fn said(output: &Output) -> String {
     format!("{}{}", output.stdout, output.stderr)
 }
 
-/// What a start says to these settings.
+/// The output of a start with these settings.
 fn configured(settings: &str) -> String {
     let sandbox = retry();
     sandbox.write("ralphtool.toml", settings);
     said(&sandbox.run(&["loop"]).ends_with(2))
 }
 
-/// What a run says whose gate is red.
+/// The output of a run whose gate is red.
 fn gated(baseline: &str) -> String {
     let sandbox = retry();
     let gate = format!("[[gate]]\nname = \"tests\"\nrun = \"exit 101\"\n{baseline}\n");
@@ -223,7 +222,7 @@ fn beside_another() -> String {
     let said = said(&sandbox.run(&["loop"]));
     fs::write(sandbox.root.join("go"), "").unwrap();
     first.end().ends_with(1);
-    // Process and time are another each time.
+    // Process and time differ each time.
     let (before, rest) = said.split_once("process ").unwrap();
     let (_, after) = rest.split_once(" UTC").unwrap();
     format!("{before}process 2449 since 2026-11-16 11:30:45 UTC{after}")
@@ -293,7 +292,7 @@ fn compare(block: &Block) {
 }
 
 #[test]
-fn what_looks_like_an_error_is_marked_as_one() {
+fn blocks_that_look_like_an_error_are_marked_as_one() {
     for block in all_blocks() {
         let is_marked = block.info == "error";
         for line in block.text.lines().map(str::trim_start) {
@@ -321,7 +320,7 @@ fn anchors(page: &Path) -> Vec<String> {
 }
 
 #[test]
-fn each_link_leads_somewhere() {
+fn each_link_has_a_target() {
     let mut broken = Vec::new();
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
@@ -349,7 +348,7 @@ fn each_link_leads_somewhere() {
 }
 
 #[test]
-fn what_the_readme_lets_people_run_is_what_must_pass() {
+fn commands_in_the_readme_are_part_of_ci() {
     let checks = fs::read_to_string(root().join(".ci/run")).unwrap();
     let checks = checks.replace(" --locked", "");
     let lines = blocks(&root().join("README.md"));
@@ -377,7 +376,7 @@ fn what_the_readme_lets_people_run_is_what_must_pass() {
 }
 
 #[test]
-fn the_manual_page_is_whole() {
+fn the_manual_page_has_every_section_and_command() {
     let sandbox = Sandbox::bare_folder();
     let page = sandbox.run(&["man"]).ends_with(0).stdout;
     let sections = page.lines().filter_map(|line| line.strip_prefix(".SH "));
@@ -402,9 +401,9 @@ fn the_manual_page_is_whole() {
     }
 }
 
-/// `UPDATE_DOCS=1 cargo test --test program docs::the_page_on_events` writes it anew.
+/// `UPDATE_DOCS=1 cargo test --test program docs::the_page_on_events` updates it.
 #[test]
-fn the_page_on_events_tells_every_event() {
+fn the_page_on_events_lists_every_event() {
     let schema = fs::read_to_string(root().join("docs/events.schema.json")).unwrap();
     let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
     let mut table = "| event | when | fields |\n| --- | --- | --- |\n".to_owned();

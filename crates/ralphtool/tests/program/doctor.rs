@@ -1,5 +1,5 @@
-//! The doctor looks at agents: found, version, login, whose key; asked for or not. The agents are
-//! shell scripts that answer as the real ones do, or do not.
+//! The doctor checks agents, configured or not: found, version, login, whose key. The agents are
+//! shell scripts that answer like the real ones, or do not answer.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::sandbox::{self, Output, Sandbox, mode};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-/// A Claude Code of the present day with somebody logged in.
+/// A current Claude Code that is logged in.
 const WELL: &str = r#"
 case "$*" in
     --version) echo '2.1.325 (Claude Code)' ;;
@@ -17,7 +17,7 @@ case "$*" in
 esac
 "#;
 
-/// The same with nobody logged in.
+/// The same, not logged in.
 const LOGGED_OUT: &str = r#"
 case "$*" in
     --version) echo '2.1.325 (Claude Code)' ;;
@@ -25,7 +25,7 @@ case "$*" in
 esac
 "#;
 
-/// A repository, and a machine that has just the programs that are put there.
+/// A repository, and a machine that has only the given programs.
 struct Clinic {
     sandbox: Sandbox,
 }
@@ -47,7 +47,7 @@ impl Clinic {
         clinic
     }
 
-    /// Puts a program there.
+    /// Adds a program.
     fn with(self, name: &str, script: &str) -> Self {
         let file = self.sandbox.root.join("bin").join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -78,7 +78,7 @@ impl Clinic {
         serde_json::from_str(&self.sandbox.neutral(&output.stdout)).unwrap()
     }
 
-    /// Level, message and hint of everything that is said about one agent by name.
+    /// Level, message and hint of every line about one agent.
     #[track_caller]
     fn said(&self, name: &str, variables: &[(&str, &str)], code: i32) -> Vec<[String; 3]> {
         let diagnosis = self.diagnosis(variables, code);
@@ -99,7 +99,7 @@ fn known(diagnosis: &Value, name: &str) -> Value {
 }
 
 #[test]
-fn an_agent_that_is_well_is_named_with_version_and_login() {
+fn a_working_agent_is_listed_with_version_and_login() {
     let clinic = Clinic::new("").with("claude", WELL);
     let diagnosis = clinic.diagnosis(&[], 0);
     let want = json!({
@@ -142,7 +142,7 @@ fn an_agent_that_is_missing_keeps_a_run_from_starting() {
 }
 
 #[test]
-fn an_old_agent_and_one_nobody_is_logged_in_to_are_worth_a_warning() {
+fn an_old_agent_and_one_that_is_not_logged_in_get_a_warning() {
     let old = "[ \"$1\" = --version ] && echo 2.0.77 && exit; echo '{\"loggedIn\": true}'";
     let clinic = Clinic::new("").with("claude", old);
     let want = [
@@ -173,7 +173,7 @@ fn an_old_agent_and_one_nobody_is_logged_in_to_are_worth_a_warning() {
 }
 
 #[test]
-fn an_agent_that_gives_no_sense_is_worth_a_warning() {
+fn an_agent_with_unreadable_answers_gets_a_warning() {
     let hint = "see what `ROOT/bin/claude --version` does; 2.1.0 or later is needed";
     for (script, trouble) in [
         ("printf 'hello\\033[2J\\nworld'", "it says `hello\u{1b}[2J`"),
@@ -239,7 +239,7 @@ fn an_agent_is_asked_in_the_environment_of_an_attempt_and_outside_of_the_reposit
     let path = format!("{0}/bin/elsewhere:{0}/bin", root.display());
     let settings = settings.replace("BIN", &path);
     let variables = [("CLAUDECODE", "1"), ("GIT_DIR", "/nowhere")];
-    // Not by the word of a repository that the user has not allowed to have one.
+    // Not by settings of a repository that the user has not allowed.
     clinic.sandbox.write("ralphtool.toml", &settings);
     let untrusted = [&variables[..], &[("RALPHTOOL_TRUST", "0")]].concat();
     assert_eq!(clinic.said("`work`", &untrusted, 2), [[""; 3]; 0]);
@@ -261,7 +261,7 @@ fn an_agent_is_asked_in_the_environment_of_an_attempt_and_outside_of_the_reposit
 }
 
 #[test]
-fn it_is_said_which_key_is_billed_but_never_the_key() {
+fn the_billed_key_is_named_but_never_shown() {
     let clinic = Clinic::new("").with("claude", WELL);
     let variables = [("ANTHROPIC_API_KEY", "sk-secret")];
     let said = clinic.said("claude", &variables, 0);
@@ -278,7 +278,7 @@ fn it_is_said_which_key_is_billed_but_never_the_key() {
 }
 
 #[test]
-fn keys_of_other_agents_are_named_that_an_agent_does_not_get() {
+fn keys_that_an_agent_does_not_get_are_named() {
     let settings =
         "agent = [\"claude\", \"codex\"]\n[agents.codex]\nenv = { GEMINI_API_KEY = true }\n";
     let told = "echo \"$0 [$ANTHROPIC_API_KEY $CODEX_API_KEY $GEMINI_API_KEY]\" >> $root/got";
@@ -307,14 +307,14 @@ fn keys_of_other_agents_are_named_that_an_agent_does_not_get() {
     let said = clinic.said("does not get", &variables, 0);
     let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`: not its own";
     assert_eq!(said[0], ["good", line, ""]);
-    // One that the user takes away is its own all the same.
+    // A key that the user removes still counts as the agent's own.
     let settings = "[agents.claude]\nenv = { ANTHROPIC_API_KEY = false }\n";
     let clinic = Clinic::new(settings).with("claude", WELL);
     assert_eq!(clinic.said("does not get", &variables[..1], 0).len(), 0);
 }
 
 #[test]
-fn an_agent_that_cannot_tell_its_login_leaves_traces_of_it() {
+fn a_login_is_recognised_by_file_or_variable_if_the_agent_cannot_report_it() {
     let version = "[ \"$1\" = --version ] && echo 0.166.0 && exit; exit 1";
     for (agent, file, variable) in [
         ("codex", ".codex/auth.json", "CODEX_API_KEY"),
@@ -345,7 +345,7 @@ fn agents_are_asked_at_the_same_time() {
         .with("claude", &meets("codex"))
         .with("codex", &meets("gemini"))
         .with("gemini", &meets("claude"));
-    // Of the third only the version is asked, so the logins of the others must not wait for it.
+    // The third is asked only for its version, so the logins of the others must not wait for it.
     for login in ["auth-codex", "login-gemini"] {
         fs::write(clinic.sandbox.root.join(login), "").unwrap();
     }
@@ -357,7 +357,7 @@ fn agents_are_asked_at_the_same_time() {
 }
 
 #[test]
-fn every_agent_that_may_be_asked_is_looked_at_once() {
+fn each_agent_the_run_may_use_is_checked_once() {
     let clinic = Clinic::new(
         r#"
         agent = ["mine", "claude"]
@@ -422,7 +422,7 @@ fn a_command_that_cannot_be_started_is_refused_as_a_run_would() {
 }
 
 #[test]
-fn an_agent_that_nobody_asks_for_is_mentioned_and_no_error() {
+fn an_agent_that_is_not_configured_is_mentioned_without_an_error() {
     let settings = "agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\"]\n";
     let last = |clinic: &Clinic| {
         let said = clinic.said("`claude`", &[], 0).pop().unwrap();
@@ -447,7 +447,7 @@ fn an_agent_that_nobody_asks_for_is_mentioned_and_no_error() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn doctor_refuses_a_place_that_can_hold_no_vault() {
+fn doctor_refuses_a_state_directory_that_cannot_hold_a_vault() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     command.arg("doctor").env("XDG_STATE_HOME", "/proc");

@@ -1,8 +1,7 @@
-//! How often a run makes everything durable. Each time costs what the disk costs, which no test can
-//! tell; how often it is done, one can.
+//! How often a run makes everything durable. A test cannot measure what each time costs on a disk,
+//! but it can count how often it happens.
 //!
-//! Only a debug build lists the points it passes, and only on Linux can an outage be told from a
-//! kill.
+//! Only a debug build lists the points it passes, and only Linux can tell an outage from a kill.
 
 #![cfg(all(debug_assertions, target_os = "linux"))]
 
@@ -35,7 +34,7 @@ fn syncs(stories: usize, agent: &str) -> usize {
 }
 
 #[test]
-fn a_story_that_goes_well_is_synced_once() {
+fn a_story_that_succeeds_is_synced_once() {
     assert_eq!(syncs(4, GOOD) - syncs(1, GOOD), 3);
 }
 

@@ -1,11 +1,11 @@
-//! Several agents in one run: who takes over where one is limited or logged out, who comes back,
-//! and who is asked when a story keeps failing.
+//! Several agents in one run: which one takes over if one is limited or logged out, which one takes
+//! over again, and which one gets a story that keeps failing.
 
 use crate::sandbox::{Output, Sandbox};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-/// Two agents that speak as Claude Code does, `first` and `second`.
+/// Two agents with the output of Claude Code, `first` and `second`.
 const TWO: &str = r#"
 [agents.first]
 command = ["sh", "ROOT/first.sh"]
@@ -59,7 +59,7 @@ fn run(sandbox: &Sandbox) -> Output {
     sandbox.run(&["loop", "c"])
 }
 
-/// Who made which attempt, in order.
+/// Which agent made which attempt, in order.
 fn attempts(sandbox: &Sandbox) -> Vec<String> {
     let told = |event: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -142,7 +142,7 @@ fn the_next_agent_takes_over_from_one_that_is_logged_out() {
 }
 
 #[test]
-fn nobody_left_to_ask_ends_the_run_with_every_way_out() {
+fn a_run_ends_with_every_hint_when_no_agent_can_work() {
     let sandbox = with_agents(
         "agent = [\"first\", \"second\"]",
         "logged_out",
@@ -190,7 +190,7 @@ fn a_story_can_have_an_agent_of_its_own() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_found_out_before_anything_starts() {
+fn a_missing_agent_is_refused_before_anything_starts() {
     let sandbox = with_agents("agent = [\"first\", \"third\"]", "done_well", "done_well");
     let config = sandbox.read("ralphtool.toml");
     sandbox.write(

@@ -1,5 +1,5 @@
-//! Gates against the real program: what they say of the checkpoint, of attempts and of the whole
-//! change, and what they leave in the tree.
+//! Gates with the real program: on the checkpoint, after attempts and over the whole change, and
+//! what they leave in the tree.
 
 use crate::sandbox::{self, GOOD, Sandbox};
 use pretty_assertions::assert_eq;
@@ -10,7 +10,7 @@ fn lines(sandbox: &Sandbox, name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// A sandbox with gates; `ROOT` in them is the folder around all.
+/// A sandbox with gates; `ROOT` in them is the sandbox's folder.
 fn gated(gates: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let gates = gates.replace("ROOT", &sandbox.root.display().to_string());
@@ -28,7 +28,7 @@ fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_unchanged_tree_that_passed_is_not_judged_again() {
+fn gates_do_not_run_again_on_a_tree_that_passed() {
     let sandbox = gated("[[gate]]\nname = \"t\"\nrun = \"echo run >> ROOT/runs; true\"\n");
     let runs = |why: &str, want: usize| assert_eq!(lines(&sandbox, "runs").len(), want, "{why}");
     sandbox.agent("failed no");
@@ -48,7 +48,7 @@ fn an_unchanged_tree_that_passed_is_not_judged_again() {
 }
 
 #[test]
-fn what_an_attempt_breaks_beside_the_tree_is_not_red_before() {
+fn damage_to_ignored_files_does_not_count_as_red_before() {
     let gate = "[[gate]]\nname = \"t\"\nrun = \"test -e target/needed\"\n";
     let sandbox = gated(gate);
     sandbox.write("target/needed", "");
@@ -56,7 +56,7 @@ fn what_an_attempt_breaks_beside_the_tree_is_not_red_before() {
     let once = ["loop", "c", "--max-retries", "0"];
     sandbox.run(&once).ends_with(1);
     // The gate is remembered as green on this tree; the next attempt breaks what git ignores, and
-    // that is not put back.
+    // that is not restored.
     sandbox.agent("rm -f target/needed; complete");
     sandbox.run(&["resume"]).ends_with(1);
     assert!(!sandbox.tasks_now().contains("[x]"), "nothing is done");
@@ -65,7 +65,7 @@ fn what_an_attempt_breaks_beside_the_tree_is_not_red_before() {
 }
 
 #[test]
-fn what_a_gate_changes_is_put_back_before_the_commit() {
+fn changes_by_a_gate_are_reverted_before_the_commit() {
     let sandbox = gated(
         "[[gate]]\nname = \"build\"\nrun = '''mkdir -p made; echo x > made/out; echo y >> a.txt; \
          rm -f dir/b.txt; echo z > it.log'''\n\
@@ -93,7 +93,7 @@ fn what_a_gate_changes_is_put_back_before_the_commit() {
 }
 
 #[test]
-fn what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others() {
+fn a_formatters_changes_are_committed_and_those_of_other_gates_are_not() {
     let sandbox = gated(
         "[[gate]]\nname = \"droppings\"\nrun = \"echo x > dropped\"\n\
          [[gate]]\nname = \"format\"\nkeep_changes = true\n\
@@ -115,7 +115,7 @@ fn what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others() {
 }
 
 #[test]
-fn a_gate_knows_which_story_it_judges() {
+fn a_gate_gets_the_story_in_a_variable() {
     let sandbox = gated(
         "[[gate]]\nname = \"accept\"\nbaseline = false\n\
          run = \"test -e story-$RALPHTOOL_STORY.txt && test $RALPHTOOL_CHANGE = c\"\n",
@@ -129,7 +129,7 @@ fn a_gate_knows_which_story_it_judges() {
 }
 
 #[test]
-fn a_gate_at_the_end_opens_the_last_story_again_until_it_passes() {
+fn a_gate_at_the_end_reopens_the_last_story_until_it_passes() {
     let sandbox = gated(
         "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nrun = '''echo run >> ROOT/runs; \
          test ! -e story-1.txt || { printf '%s-%s\\n' not yet; test -e whole; }'''\n",
@@ -162,7 +162,7 @@ fn a_gate_at_the_end_opens_the_last_story_again_until_it_passes() {
 }
 
 #[test]
-fn a_gate_at_the_end_that_stays_red_leaves_the_story_open_and_a_resume_goes_on() {
+fn a_gate_at_the_end_that_stays_red_leaves_the_story_open_for_a_resume() {
     let sandbox = gated(
         "[[gate]]\nname = \"e2e\"\nwhen = \"end\"\nbaseline = false\n\
          run = \"echo boom; test -e ROOT/fine\"\n",
@@ -177,12 +177,15 @@ fn a_gate_at_the_end_that_stays_red_leaves_the_story_open_and_a_resume_goes_on()
     std::fs::write(sandbox.root.join("fine"), "").unwrap();
     sandbox.run(&["resume"]).ends_with(0);
     let prompt = sandbox.transcript("2.3", "prompt.md");
-    assert!(prompt.contains("boom"), "it is told why: {prompt}");
+    assert!(
+        prompt.contains("boom"),
+        "the prompt has the reason: {prompt}"
+    );
     assert_eq!(sandbox.tasks_now(), sandbox::TASKS.replace("[ ]", "[x]"));
 }
 
 #[test]
-fn an_attempt_after_an_interrupted_one_is_told_why_a_gate_opened_the_story() {
+fn the_prompt_after_an_interrupted_attempt_says_why_a_gate_reopened_the_story() {
     let kill: fn(&sandbox::Running) = |run| run.kill_all();
     let stop: fn(&sandbox::Running) = |run| run.signal(rustix::process::Signal::TERM);
     for interrupt in [kill, stop] {
@@ -209,7 +212,7 @@ fn an_attempt_after_an_interrupted_one_is_told_why_a_gate_opened_the_story() {
 
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
-fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_checkpoint() {
+fn a_kill_during_a_baseline_gate_or_its_cleanup_leaves_the_checkpoint() {
     let sandbox = gated("[[gate]]\nname = \"build\"\nrun = \"echo x > made; echo y >> a.txt\"\n");
     let start = |kill_at: &str| {
         sandbox.agent("cat a.txt > $root/seen; failed no");
@@ -234,7 +237,7 @@ fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_c
     assert_eq!(start(""), 1);
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
     std::fs::remove_file(sandbox.vault().join("verdicts.jsonl")).unwrap();
-    // From the line that says that a gate begins to the one that says that all is put back.
+    // From the line that a gate begins to the line that everything is restored.
     let points = lines(&sandbox, "points");
     let written = points.iter().enumerate();
     let written = written.filter(|(_, point)| point.ends_with("JournalSynced"));
@@ -246,7 +249,7 @@ fn a_kill_while_a_gate_judges_the_checkpoint_or_is_cleaned_up_after_leaves_the_c
 }
 
 #[test]
-fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
+fn a_formatter_cannot_tick_other_stories_or_remove_tasks() {
     let gate = |run: &str| {
         gated(&format!(
             "[[gate]]\nname = \"fmt\"\nrun = \"test ! -e story-1.txt || {run} \
@@ -280,7 +283,7 @@ fn a_formatter_says_nothing_of_other_stories_and_takes_no_task_away() {
 }
 
 #[test]
-fn a_gate_that_goes_elsewhere_with_head_ends_the_run_before_a_box_is_ticked() {
+fn a_gate_that_moves_head_ends_the_run_before_a_box_is_ticked() {
     let sandbox =
         gated("[[gate]]\nname = \"t\"\nrun = \"test ! -e story-1.txt || git checkout -q main\"\n");
     sandbox.agent("echo work > story-1.txt; complete");
@@ -293,7 +296,7 @@ fn a_gate_that_goes_elsewhere_with_head_ends_the_run_before_a_box_is_ticked() {
 }
 
 #[test]
-fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_end() {
+fn changes_by_a_gate_that_removes_everything_are_reverted_and_the_summary_names_red_gates() {
     let sandbox = gated(
         "[[gate]]\nname = \"wipe\"\nrun = \"test ! -e story-1.txt || rm -rf ./* .git\"\n\
          [[gate]]\nname = \"no\"\nrun = \"exit 3\"\n",
@@ -306,7 +309,7 @@ fn a_gate_that_removes_everything_is_put_back_and_what_stays_red_is_said_at_the_
 
 #[test]
 #[ignore = "takes many seconds; `.ci/run` runs it"]
-fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
+fn damage_by_an_earlier_run_of_the_change_is_not_red_before() {
     let gate = "[[gate]]\nname = \"whole\"\nrun = \"test ! -e story-1.txt\"\nwhen = \"end\"\n";
     let again = gated(gate);
     // Story 2 is done already: the gate judges the whole change after story 1, and again in a run
@@ -316,17 +319,17 @@ fn what_an_earlier_run_of_the_change_broke_is_not_red_before() {
     again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
     again.run(&["finish", "--cleanup"]).ends_with(0);
     again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
-    // One story a run: the first one is not judged as a whole.
+    // One story per run: the gate at the end does not run in the first one.
     let apart = gated(gate);
     apart.run(&["loop", "c", "--story", "1"]).ends_with(0);
     let last = ["loop", "c", "--story", "2", "--max-retries", "0"];
     apart.run(&last).ends_with(1);
-    // What was red where the work began still is.
+    // The gate was red where the work began, and still is.
     let red = gated(&gate.replace("! -e story-1.txt", "-e never"));
     red.run(&["loop", "c", "--story", "1"]).ends_with(0);
     red.run(&["loop", "c", "--story", "2"]).ends_with(0);
     assert_eq!(warned(&red, "red_before").len(), 1, "{:?}", red.warnings());
-    // Abandoned work is gone: what is red then is the user's own.
+    // Abandoned work is reverted: a gate that is red then was red before.
     again.run(&["finish", "--abandon"]).ends_with(0);
     again.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
     let gone = gated(gate);

@@ -1,5 +1,5 @@
 //! What is kept out of commits although git does not ignore it: secrets and large files. They are
-//! safe all the same, and said once.
+//! safe in the vault, and named once.
 
 use crate::sandbox::{self, GOOD, Sandbox, files, files_and_times};
 use pretty_assertions::assert_eq;
@@ -76,7 +76,7 @@ fn untracked_secrets_and_large_files_stay_out_of_every_commit_and_are_named_once
 }
 
 #[test]
-fn a_cleanup_leaves_what_was_kept_out_where_it_is() {
+fn cleanup_leaves_files_kept_out_of_commits_in_place() {
     let sandbox = Sandbox::new();
     sandbox.write(".env.local", "TOKEN=1\n");
     sandbox
@@ -88,7 +88,7 @@ fn a_cleanup_leaves_what_was_kept_out_where_it_is() {
 }
 
 #[test]
-fn after_a_failed_attempt_what_was_kept_out_is_back_and_what_the_attempt_made_is_gone() {
+fn a_failed_attempt_restores_files_kept_out_of_commits_and_removes_its_own() {
     let sandbox = Sandbox::new();
     sandbox.config("largest_file = \"100kB\"");
     sandbox.write("changed.pem", "KEY\n");
@@ -130,7 +130,7 @@ fn a_secret_that_is_tracked_stays_tracked() {
 }
 
 #[test]
-fn what_is_staged_is_committed_with_a_warning_where_it_looks_like_a_secret() {
+fn a_staged_secret_is_committed_with_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.config("largest_file = \"100kB\"");
     sandbox.write("users.pem", "user\n");
@@ -154,7 +154,7 @@ fn what_is_staged_is_committed_with_a_warning_where_it_looks_like_a_secret() {
 }
 
 #[test]
-fn a_secret_in_a_commit_of_the_agents_is_warned_about() {
+fn a_secret_in_an_agents_commit_gets_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "echo k > a.key; git add a.key; git commit -q -m oops; git rm -q a.key; git commit -q -m better\n{GOOD}"
@@ -170,7 +170,7 @@ fn a_secret_in_a_commit_of_the_agents_is_warned_about() {
 }
 
 #[test]
-fn what_was_ignored_stays_out_when_an_agent_drops_the_rule() {
+fn ignored_files_stay_out_of_commits_when_an_agent_removes_the_rule() {
     let sandbox = Sandbox::new();
     sandbox.write(".env", "SECRET=1\n");
     sandbox.write("notes.log", "mine\n");
@@ -215,7 +215,7 @@ fn without_a_limit_every_size_is_committed() {
 }
 
 #[test]
-fn the_limit_of_a_run_holds_when_the_next_start_mends_it() {
+fn a_runs_size_limit_also_holds_for_the_recovery_by_the_next_start() {
     let sandbox = Sandbox::new();
     sandbox.config("largest_file = \"100kB\"");
     sandbox.agent(&format!(

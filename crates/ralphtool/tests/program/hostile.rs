@@ -1,11 +1,11 @@
-//! Agents that do harm or tell tales: a failed attempt leaves no trace, whatever it did, and an
-//! attempt counts only by the rules.
+//! Agents that do harm or lie: a failed attempt leaves no trace, whatever it did, and an attempt
+//! counts only by the rules.
 
 use crate::sandbox::{self, GOOD, Sandbox, everything, files, there, until};
 use pretty_assertions::assert_eq;
 
-/// A dirty tree, one attempt that does something and fails: all is as it was at the checkpoint,
-/// and the next run can work.
+/// In a dirty tree one attempt does something and fails: everything is as it was at the checkpoint,
+/// and the next run works.
 #[track_caller]
 fn leaves_no_trace(misdeed: &str) {
     let sandbox = Sandbox::new();
@@ -62,14 +62,14 @@ leaves_no_trace! {
     removes_the_git_directory: "rm -rf .git";
     removes_half_of_the_git_directory: "rm -rf .git/objects .git/refs";
     removes_the_objects: "rm -rf .git/objects";
-    makes_a_repository_anew: "rm -rf .git; git init -q; git add -A; git commit -q -m anew";
+    re_creates_the_repository: "rm -rf .git; git init -q; git add -A; git commit -q -m anew";
     rewrites_its_own_instructions: "echo 'agent = \"none\"' > ralphtool.toml; echo '# nothing' > $tasks; rm -r openspec/changes/c";
     swaps_files_folders_and_links: "rm -r dir; echo f > dir; rm a.txt; mkdir a.txt; echo f > a.txt/f; rm -r untracked; ln -s / untracked";
     changes_modes: "chmod 755 a.txt; chmod 644 untracked/new.txt; chmod 700 dir";
 }
 
 #[test]
-fn a_stash_made_between_two_starts_outlasts_the_agent_of_the_second() {
+fn a_stash_made_between_two_starts_survives_the_agent_of_the_second() {
     let sandbox = Sandbox::new();
     sandbox.agent("failed 'not yet'");
     let once = ["--max-retries", "0", "--on-finish", "keep"];
@@ -86,7 +86,7 @@ fn a_stash_made_between_two_starts_outlasts_the_agent_of_the_second() {
 }
 
 #[test]
-fn a_story_counts_though_its_agent_removed_the_git_directory() {
+fn a_story_is_saved_even_if_its_agent_removed_the_git_directory() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("rm -rf .git\n{GOOD}"));
     sandbox
@@ -162,7 +162,7 @@ fn a_promise_that_is_quoted_echoed_or_taken_back_does_not_count() {
 }
 
 #[test]
-fn the_last_promise_counts_and_emphasis_around_it_is_forgiven() {
+fn the_last_promise_counts_even_with_emphasis_around_it() {
     let sandbox = Sandbox::new();
     sandbox.agent(
         "failed 'not yet'; echo done > done.txt; echo '  **<promise>COMPLETE</promise>**  '",
@@ -173,7 +173,7 @@ fn the_last_promise_counts_and_emphasis_around_it_is_forgiven() {
 }
 
 #[test]
-fn boxes_ticked_elsewhere_are_put_back_with_a_warning() {
+fn boxes_ticked_in_other_stories_are_restored_with_a_warning() {
     let sandbox = Sandbox::new();
     sandbox.agent("echo x > x-$RALPHTOOL_STORY.txt; tick 1; tick 2; complete");
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);

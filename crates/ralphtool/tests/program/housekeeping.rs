@@ -1,5 +1,5 @@
-//! Room in the vault is made by itself and on request, and never at the cost of what is needed;
-//! the doctor says what is wrong and touches nothing.
+//! Old runs are removed from the vault automatically and on request, and never what is needed; the
+//! doctor says what is wrong and touches nothing.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::sandbox::{self, GOOD, Output, Sandbox, TASKS, listing, there, until};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-/// The first attempt at story 1 fails and leaves junk; after that all goes well.
+/// The first attempt at story 1 fails and leaves junk; all later ones succeed.
 const ONE_FAILURE: &str = r#"
 if [ $RALPHTOOL_STORY.$attempt = 1.1 ]; then
     echo "junk of $RALPHTOOL_RUN" > junk.txt; echo edited > a.txt; git add junk.txt
@@ -29,7 +29,7 @@ fn run(sandbox: &Sandbox) -> String {
     run.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// The ids of all runs the journal knows, in order.
+/// The ids of all runs in the journal, in order.
 fn known_runs(sandbox: &Sandbox) -> Vec<String> {
     let text = fs::read_to_string(sandbox.vault().join("journal")).unwrap();
     let mut runs: Vec<String> = text
@@ -43,7 +43,7 @@ fn known_runs(sandbox: &Sandbox) -> Vec<String> {
     runs
 }
 
-/// Writes the journal anew with a run's steps so many days earlier.
+/// Rewrites the journal with the steps of a run this many days earlier.
 fn age(sandbox: &Sandbox, run: &str, days: i64) {
     let path = sandbox.vault().join("journal");
     let mut text = String::new();
@@ -85,7 +85,7 @@ fn old_runs_are_listed_and_then_removed_and_the_last_one_stays() {
     let tree = sandbox::everything(&sandbox.repo);
     let vault = listing(&sandbox.vault().join("snapshots"));
 
-    // Too young, or just looked at, or nobody to ask: nothing goes.
+    // Too recent, or a dry run, or no terminal to ask on: nothing is removed.
     let output = sandbox.run(&["gc"]).ends_with(0);
     assert!(!output.stdout.contains("to remove  "), "{}", output.stdout);
     let output = sandbox.run(&["gc", "--older-than", "0s", "--dry-run"]);
@@ -121,7 +121,7 @@ fn old_runs_are_listed_and_then_removed_and_the_last_one_stays() {
 }
 
 #[test]
-fn what_another_ralphtool_works_in_is_left_alone() {
+fn gc_is_refused_while_another_ralphtool_works_in_the_tree() {
     let sandbox = Sandbox::new();
     run(&sandbox);
     run(&sandbox);
@@ -145,7 +145,7 @@ fn what_another_ralphtool_works_in_is_left_alone() {
 }
 
 #[test]
-fn a_run_of_long_ago_goes_by_itself_at_the_end_of_a_later_one() {
+fn an_old_run_is_removed_at_the_end_of_a_later_one() {
     let sandbox = Sandbox::new();
     let (first, second) = (run(&sandbox), run(&sandbox));
     run(&sandbox);
@@ -189,7 +189,7 @@ fn a_vault_that_is_too_large_loses_its_oldest_runs_but_never_the_last() {
     assert_eq!(sandbox.warnings(), [] as [&str; 0]);
 }
 
-/// The vaults beside each other, by the start of their names.
+/// All vaults, by the start of their names.
 fn vaults(sandbox: &Sandbox) -> Vec<String> {
     let folder = sandbox.root.join("state/ralphtool");
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -207,7 +207,7 @@ fn copy(sandbox: &Sandbox, from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes() {
+fn the_vault_of_a_removed_work_tree_is_removed_except_its_notes() {
     let sandbox = Sandbox::new();
     let other = sandbox.root.join("other");
     copy(&sandbox, &sandbox.repo, &other);
@@ -228,10 +228,10 @@ fn the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes() {
     );
 
     fs::remove_dir_all(&other).unwrap();
-    // As after its runs were removed: nothing in it is wanted.
+    // As after its runs were removed: nothing in it is needed.
     fs::remove_file(notes.parent().unwrap().with_file_name("journal")).unwrap();
     assert_eq!(gc(&["--yes"])[0]["reason"], "not old enough");
-    // Only on request are other vaults looked at.
+    // Other vaults are checked only on request.
     let output = sandbox.run(&["gc", "--older-than", "0s", "--yes"]);
     assert!(output.ends_with(0).stdout.contains("nothing to remove"));
     let gone = gc(&["--older-than", "0s", "--yes"]);
@@ -256,7 +256,7 @@ fn known_runs_of_repo(sandbox: &Sandbox) -> usize {
 }
 
 #[test]
-fn an_unfinished_run_keeps_the_vault_of_a_work_tree_that_is_gone() {
+fn the_vault_of_a_removed_work_tree_stays_if_it_has_an_unfinished_run() {
     let sandbox = Sandbox::new();
     sandbox.agent("touch $root/here; exec sleep 60");
     let running = sandbox.start(&["loop", "c"]);
@@ -288,7 +288,7 @@ fn vault_name(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn a_vault_with_something_in_it_goes_only_when_it_is_named() {
+fn a_vault_with_runs_or_attempts_is_removed_only_by_name() {
     let sandbox = Sandbox::new();
     let failing = "[ $attempt != 1 ] || { failed once; exit; }";
     sandbox.agent(&format!("{failing}\n{GOOD}"));
@@ -348,7 +348,7 @@ fn a_vault_whose_disk_is_not_mounted_stays_and_is_found_again() {
 }
 
 #[test]
-fn a_vault_that_was_set_aside_stays_until_it_is_named() {
+fn a_vault_that_was_moved_aside_is_removed_only_by_name() {
     let sandbox = Sandbox::new();
     run(&sandbox);
     fs::remove_dir_all(sandbox.repo.join(".git")).unwrap();

@@ -1,4 +1,4 @@
-//! `--json`: standard output is one JSON object a line and nothing else, as the schema says.
+//! `--json`: standard output is one JSON object per line and nothing else, as the schema says.
 
 use std::path::Path;
 
@@ -148,7 +148,7 @@ fn names(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_whole_run_is_told_in_order() {
+fn the_events_of_a_run_are_in_order() {
     let sandbox = Sandbox::new();
     sandbox.config_and(
         "",
@@ -198,7 +198,7 @@ fn a_whole_run_is_told_in_order() {
 }
 
 #[test]
-fn the_outcome_and_the_exit_code_say_the_same() {
+fn the_outcome_and_the_exit_code_agree() {
     let sandbox = Sandbox::new();
     let outcome = |events: &[Value]| {
         let ended = events.iter().find(|event| event["event"] == "run_ended");
@@ -238,7 +238,7 @@ fn a_refusal_writes_nothing_to_standard_output() {
 }
 
 #[test]
-fn the_prompt_the_agent_got_is_the_one_that_is_kept() {
+fn the_stored_prompt_is_the_one_the_agent_got() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "printf '%s\\n' \"$prompt\" > $root/prompt.$RALPHTOOL_STORY\n{GOOD}"

@@ -70,7 +70,7 @@ fn past_runs_are_listed_and_shown_again() {
 }
 
 #[test]
-fn a_run_at_work_is_shown_too() {
+fn the_log_shows_a_run_that_is_still_active() {
     let sandbox = Sandbox::new();
     sandbox.agent("touch ../working; wait_for ../go; failed enough");
     let running = sandbox.start(&["loop", "c", "--max-retries", "0"]);

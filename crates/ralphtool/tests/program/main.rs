@@ -1,5 +1,5 @@
-//! The program from outside, in one binary: it is linked once, and tests that wait do so beside tests
-//! that work. `cargo test --test program faults::` runs those of one file or folder.
+//! The program from outside, in one binary: it is linked once, and tests that wait run beside tests
+//! that compute. `cargo test --test program faults::` runs those of one file or folder.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 

@@ -1,10 +1,10 @@
-//! The user works in the tree while the loop runs: it is noticed, never destroyed, and said.
+//! The user works in the tree while the loop runs: the work is noticed, reported, never destroyed.
 
 use crate::sandbox::{self, GOOD, Running, Sandbox, there, until};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 
-/// Waits for the user, once: says that it is there, and goes on when it is told to.
+/// Waits for the user, once: signals that it runs, and continues when the test says so.
 const WAITS: &str = "[ -e $root/here ] || { touch $root/here; wait_for $root/go; }";
 
 /// A run that has come to where it waits for the user.
@@ -35,7 +35,7 @@ fn with_waiting_gate(agent: &str) -> Sandbox {
     sandbox
 }
 
-/// A run that was stopped in its first attempt: the user has all the time there is before the next.
+/// A run that was stopped in its first attempt, so the user can work before the next one.
 fn stopped_between(agent: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(".env", "SECRET=1\n");
@@ -77,7 +77,7 @@ fn a_file_changed_while_a_run_is_stopped_is_what_the_next_attempt_starts_from() 
 }
 
 #[test]
-fn a_change_of_what_git_ignores_needs_no_commit_and_no_words() {
+fn changes_of_ignored_files_cause_no_commit_and_no_message() {
     let sandbox = with_waiting_gate("echo SECRET=3 > .env; failed no");
     sandbox.write(".env", "SECRET=1\n");
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
@@ -90,7 +90,7 @@ fn a_change_of_what_git_ignores_needs_no_commit_and_no_words() {
 }
 
 #[test]
-fn tasks_changed_between_attempts_are_the_ones_that_count() {
+fn the_next_attempt_uses_tasks_changed_between_attempts() {
     let sandbox = stopped_between(GOOD);
     let tasks = sandbox::TASKS.replace("1.2 Do b", "1.2 Do b\n- [ ] 1.3 Do more");
     let tasks = tasks.replace("[ ] 2.1", "[x] 2.1");
@@ -106,7 +106,7 @@ fn tasks_changed_between_attempts_are_the_ones_that_count() {
 }
 
 #[test]
-fn a_commit_on_the_branch_between_attempts_is_gone_on_from() {
+fn the_next_attempt_starts_from_a_commit_made_between_attempts() {
     let sandbox = with_waiting_gate("echo x > theirs.txt; failed no");
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
     sandbox.write("theirs.txt", "theirs\n");
@@ -165,7 +165,7 @@ fn a_switch_of_branches_between_attempts_stops_the_run_and_touches_nothing() {
     assert!(output.stdout.contains(said), "{}", output.stdout);
     assert_eq!(sandbox.branch(), "main");
     assert_eq!(sandbox.read("a.txt"), "on main\n");
-    // As long as HEAD is there nothing goes on.
+    // As long as HEAD is there the run does not continue.
     sandbox.run(&["loop", "c"]).ends_with(2);
     assert_eq!(sandbox.read("a.txt"), "on main\n");
     sandbox.git("switch -q ralph/c");
@@ -188,7 +188,7 @@ fn a_file_changed_during_a_failed_attempt_is_parked_with_it() {
 }
 
 #[test]
-fn a_commit_on_the_branch_during_a_failed_attempt_is_kept_and_said() {
+fn a_commit_on_the_branch_during_a_failed_attempt_is_kept_and_reported() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("{WAITS}; failed no"));
     let running = waiting(&sandbox, &["loop", "c", "--max-retries", "0"]);
@@ -205,7 +205,7 @@ fn a_commit_on_the_branch_during_a_failed_attempt_is_kept_and_said() {
         told[0].starts_with("commits_undone: ") && told[0].contains("not by the agent"),
         "{told:?}"
     );
-    // The command that is told brings the work back.
+    // The command in the message restores the work.
     let command = told[0].split('`').rev().nth(1).unwrap();
     sandbox.git(command.strip_prefix("git ").unwrap());
     assert_eq!(sandbox.read("theirs.txt"), "theirs\n");
@@ -285,7 +285,7 @@ fn switched_during(agent: &str, after: &[&str]) {
         output.stderr
     );
     assert_eq!(sandbox.read("more.txt"), "more\n");
-    // Back on the branch it goes on.
+    // Back on the branch it continues.
     sandbox.git("switch -q ralph/c");
     sandbox.agent(GOOD);
     sandbox.run(&["loop", "c"]).ends_with(0);

@@ -1,9 +1,9 @@
 //! The model test: random histories of what users, agents and commands do, with kills at random
-//! points, in real repositories; after every step all must hold that is promised.
+//! points, in real repositories; after every step every promise must hold.
 //!
-//! `RALPHTOOL_MODEL_CASES` makes more of them, `RALPHTOOL_SEED` others. The reference state is what
-//! must be true whatever a kill did: it is kept in [`World`], beside the repository, because only
-//! the journal tells whether a killed command took effect.
+//! `RALPHTOOL_MODEL_CASES` sets their number, `RALPHTOOL_SEED` draws others. The reference state is
+//! what must be true whatever a kill did. [`World`] keeps it, beside the repository, because only
+//! the journal shows whether a killed command took effect.
 
 #![allow(
     clippy::unwrap_used,

@@ -43,7 +43,7 @@ fn run_in(sandbox: &Sandbox, folder: &Path, args: &[&str], code: i32) -> String 
     output.stdout + &output.stderr
 }
 
-/// Done, whatever it took.
+/// The change is done.
 #[track_caller]
 fn done(sandbox: &Sandbox) {
     assert_eq!(sandbox.tasks_now(), TASKS.replace("[ ]", "[x]"));
@@ -78,7 +78,7 @@ fn a_run_that_was_killed_is_resumed_where_its_repository_was_moved_to() {
     done(&sandbox);
     assert_eq!(vaults(&sandbox).len(), 1);
 
-    // A second move, and a way back to the very beginning.
+    // A second move, and an abandon of the run.
     let sandbox = moved(sandbox, "again");
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
     assert_eq!(files(&sandbox.repo), before);

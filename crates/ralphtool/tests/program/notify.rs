@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, records};
 use pretty_assertions::assert_eq;
 
-/// Announces a limit at its first attempt that ended long ago, then does its work.
+/// Reports, at its first attempt, a limit that ended long ago; then does its work.
 const LIMITED_ONCE: &str = r#"
 if [ ! -e "$root/limited" ]; then
     touch "$root/limited"
@@ -80,7 +80,7 @@ fn a_program_gets_what_it_asked_for_and_nothing_else() {
 }
 
 #[test]
-fn a_program_that_cannot_tell_is_named_once_and_changes_nothing() {
+fn a_notification_command_that_fails_is_reported_once_and_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.config_and("", "[notify]\ncommand = [\"/no/such/herald\"]\n");
     sandbox.run(&["loop", "c"]).ends_with(0);

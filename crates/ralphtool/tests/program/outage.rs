@@ -1,6 +1,5 @@
-//! What a machine that stopped without warning leaves where no run was open: files that are there,
-//! but lost their bytes. What an outage takes is taken here by hand; `tests/power_cut.rs` does it to
-//! a whole disk.
+//! What a machine that stopped without warning leaves when no run was open: files that exist but
+//! lost their bytes. These tests empty the files by hand; `tests/power_cut.rs` cuts a whole disk.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +13,7 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, everything, listing, mode};
 
 /// Every file that a run writes while it begins, by inode: objects of the user are linked into the
-/// vault. The journal is not among them, of which every line is synced.
+/// vault. The journal is not among them: every line of it is synced.
 fn written(sandbox: &Sandbox) -> BTreeMap<u64, PathBuf> {
     let mut found = BTreeMap::new();
     for top in ["repo/.git", "state"] {
@@ -31,7 +30,7 @@ fn written(sandbox: &Sandbox) -> BTreeMap<u64, PathBuf> {
     found
 }
 
-/// Takes the bytes of what was written since, and leaves its size.
+/// Zeroes the bytes of what was written since, and keeps its size.
 fn lose_bytes(sandbox: &Sandbox, before: &BTreeMap<u64, PathBuf>) -> usize {
     let mut now = written(sandbox);
     now.retain(|inode, _| !before.contains_key(inode));
@@ -57,7 +56,7 @@ fn length(sandbox: &Sandbox) -> u64 {
     journal(sandbox).map_or(0, |path| fs::metadata(path).unwrap().len())
 }
 
-/// Makes the journal one that was written before the machine was started.
+/// Changes the journal as if it had been written before the machine was started.
 fn restart_machine(sandbox: &Sandbox) {
     let Some(path) = journal(sandbox) else {
         return;
@@ -75,8 +74,8 @@ fn restart_machine(sandbox: &Sandbox) {
     file.set_modified(modified).unwrap();
 }
 
-/// Starts runs that an outage ends while they begin, each a little later, until one gets as far as
-/// to write to the journal; what each had written loses its bytes.
+/// Starts runs that an outage ends while they begin, each a little later, until one writes to the
+/// journal; what each had written loses its bytes.
 fn cut_off_while_it_begins(sandbox: &Sandbox) -> usize {
     restart_machine(sandbox);
     let mut lost = 0;
@@ -85,7 +84,7 @@ fn cut_off_while_it_begins(sandbox: &Sandbox) -> usize {
         let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
         command.args(["loop", "c", "--on-finish", "keep"]);
         command.env("RALPHTOOL_KILL_AT", point.to_string());
-        // An outage ends git too, which would otherwise go on writing.
+        // An outage ends git too, which would otherwise continue to write.
         command.env("RALPHTOOL_KILL_ALL", "1");
         sandbox.start_command(command).end().ends_with(137);
         if length(sandbox) > length_before {
@@ -96,7 +95,7 @@ fn cut_off_while_it_begins(sandbox: &Sandbox) -> usize {
     lost
 }
 
-/// Everything the user could notice but the one file of ours.
+/// Everything the user could notice, except ralphtool's one file.
 fn users_state(sandbox: &Sandbox) -> String {
     let all = everything(&sandbox.repo);
     let is_users = |line: &&str| !line.starts_with(".git/ralphtool.id");
@@ -113,7 +112,7 @@ fn assert_abandon_is_exact(sandbox: &Sandbox, before: &str) {
 }
 
 #[test]
-fn a_first_run_cut_off_while_it_begins_costs_no_byte() {
+fn a_power_cut_while_a_first_run_begins_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox.make_dirty();
     let before = users_state(&sandbox);
@@ -122,7 +121,7 @@ fn a_first_run_cut_off_while_it_begins_costs_no_byte() {
 }
 
 #[test]
-fn a_later_run_cut_off_while_it_begins_costs_no_byte() {
+fn a_power_cut_while_a_later_run_begins_loses_nothing() {
     let sandbox = Sandbox::new();
     sandbox
         .run(&["loop", "c", "--on-finish", "cleanup"])
@@ -136,7 +135,7 @@ fn a_later_run_cut_off_while_it_begins_costs_no_byte() {
 }
 
 #[test]
-fn a_rewind_makes_an_index_again_that_lost_its_bytes() {
+fn a_rewind_rewrites_an_index_that_lost_its_bytes() {
     let sandbox = Sandbox::new();
     sandbox
         .run(&["loop", "c", "--on-finish", "keep"])

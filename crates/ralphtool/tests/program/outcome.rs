@@ -1,5 +1,5 @@
-//! A few changes of the bench of outcomes (`examples/bench_outcome`): with gates nothing is said to
-//! be done that is not, and without them it is.
+//! A few changes of the outcome benchmark (`examples/bench_outcome`): with gates there is no false
+//! "done", and without them there is.
 
 #[path = "../../examples/bench_outcome/bench/mod.rs"]
 #[allow(dead_code, reason = "figures are for people")]
@@ -20,7 +20,7 @@ use pretty_assertions::assert_eq;
 const SEED: u64 = 33_204;
 
 #[test]
-fn with_gates_nothing_is_said_to_be_done_that_is_not() {
+fn with_gates_there_is_no_false_done() {
     let series = Series {
         program: Path::new(env!("CARGO_BIN_EXE_ralphtool")),
         seed: SEED,
@@ -57,7 +57,7 @@ fn with_gates_nothing_is_said_to_be_done_that_is_not() {
 }
 
 #[test]
-fn deeds_are_drawn_with_their_shares() {
+fn behaviours_are_drawn_with_their_shares() {
     let mut counts: BTreeMap<Deed, u64> = BTreeMap::new();
     let rounds = 20_000;
     for number in 0..rounds {

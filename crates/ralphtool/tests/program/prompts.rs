@@ -1,4 +1,4 @@
-//! What an agent is told of the attempt before it can be used as it stands.
+//! The command in a prompt that shows the previous attempt works as printed.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 #[test]
 fn the_command_that_shows_the_last_attempt_works_whatever_is_in_the_path() {
     let sandbox = Sandbox::new();
-    // The second attempt types the command it was given.
+    // The second attempt runs the command from its prompt.
     let script = r#"
 if [ "$attempt" = 1 ]; then echo tried > tried.txt; failed "not yet"; exit; fi
 given=$(printf '%s\n' "$prompt" | sed -n 's/.*kept as attempt 1\.1; `\(.*\)` shows its diff.*/\1/p')

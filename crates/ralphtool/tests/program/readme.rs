@@ -1,4 +1,4 @@
-//! The README shows what is there.
+//! The README shows the pictures that exist.
 
 use std::fs;
 use std::path::Path;

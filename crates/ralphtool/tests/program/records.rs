@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::sandbox::{Sandbox, records};
 use pretty_assertions::assert_eq;
 
-/// An agent that speaks as Claude Code does; `m` costs a dollar for a million tokens.
+/// An agent with the output of Claude Code; `m` costs a dollar per million tokens.
 const SETTINGS: &str = r#"
 agent = "teller"
 [agents.teller]
@@ -90,7 +90,7 @@ fn a_damaged_record_does_not_reset_what_a_run_has_spent() {
         "{}",
         told.stdout
     );
-    // Numbers go on after the highest of all, that of the damaged line included.
+    // Numbers continue after the highest of all, that of the damaged line included.
     let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
     let whole: Vec<&str> = text
         .lines()
@@ -145,7 +145,7 @@ fn a_run_with_a_budget_is_refused_where_its_record_is_gone() {
         "{}",
         refused.stderr
     );
-    // Without a budget it goes on, and says so; a budget given later is refused, too.
+    // Without a budget the run continues, and says so; a budget given later is refused, too.
     sandbox.run(&["resume", "--max-cost", "off"]).ends_with(1);
     assert!(
         sandbox
@@ -183,7 +183,7 @@ done
 }
 
 #[test]
-fn a_damaged_journal_names_a_way_out_that_works() {
+fn the_hint_for_a_damaged_journal_works() {
     let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let journal = sandbox.vault().join("journal");
@@ -212,7 +212,7 @@ fn a_damaged_journal_names_a_way_out_that_works() {
 }
 
 #[test]
-fn a_vault_that_is_removed_during_a_run_is_said_to_be_gone_with_what_was_in_it() {
+fn a_run_whose_vault_is_removed_says_what_is_lost() {
     let sandbox = Sandbox::new();
     // The run may end as soon as the vault is gone.
     sandbox.agent("echo work > work.txt; tick 1; rm -rf \"$root/state/ralphtool\"; complete");
@@ -228,7 +228,7 @@ fn a_vault_that_is_removed_during_a_run_is_said_to_be_gone_with_what_was_in_it()
         assert!(said.contains(text), "{said}");
     }
     assert_eq!(sandbox.read("work.txt"), "work\n");
-    // What is left is the user's to go on from.
+    // The user can continue from what is left.
     sandbox.agent(crate::sandbox::GOOD);
     sandbox.run(&["loop", "c"]).ends_with(0);
 }

@@ -12,7 +12,7 @@ fn all(sandbox: &Sandbox) -> (BTreeMap<String, String>, BTreeMap<String, String>
     (listing(&sandbox.repo), files_and_times(&sandbox.repo))
 }
 
-/// The program refuses with just these words, and leaves everything alone.
+/// The program refuses with exactly this message, and changes nothing.
 #[track_caller]
 fn refused(sandbox: &Sandbox, args: &[&str], words: &str) {
     let before = all(sandbox);
@@ -23,7 +23,7 @@ fn refused(sandbox: &Sandbox, args: &[&str], words: &str) {
 }
 
 #[test]
-fn not_a_repository() {
+fn a_folder_that_is_not_a_repository_is_refused() {
     let sandbox = Sandbox::bare_folder();
     sandbox.tasks(sandbox::TASKS);
     refused(
@@ -37,7 +37,7 @@ fn not_a_repository() {
 }
 
 #[test]
-fn a_bare_repository() {
+fn a_bare_repository_is_refused() {
     let sandbox = Sandbox::bare_folder();
     sandbox.git("init -q --bare --template=");
     refused(
@@ -50,9 +50,9 @@ fn a_bare_repository() {
     );
 }
 
-/// Git could not commit any more on top of objects that lack their second name.
+/// Git could no longer commit on top of objects that have no id in the second format.
 #[test]
-fn a_repository_that_keeps_objects_in_two_formats() {
+fn a_repository_with_two_object_formats_is_refused() {
     let sandbox = Sandbox::bare_folder();
     sandbox.git("init -q -b main --object-format=sha256 --template=");
     sandbox.git("config extensions.compatObjectFormat sha1");
@@ -75,7 +75,7 @@ fn a_repository_that_keeps_objects_in_two_formats() {
 }
 
 #[test]
-fn a_folder_that_is_not_there() {
+fn a_folder_that_does_not_exist_is_refused() {
     let sandbox = Sandbox::new();
     let missing = sandbox.root.join("missing").display().to_string();
     refused(
@@ -89,7 +89,7 @@ fn a_folder_that_is_not_there() {
 }
 
 #[test]
-fn no_such_change() {
+fn an_unknown_change_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("openspec/changes/add-retry/tasks.md", sandbox::TASKS);
     refused(
@@ -111,7 +111,7 @@ fn no_such_change() {
 }
 
 #[test]
-fn no_project_at_all() {
+fn a_repository_without_any_plan_is_refused() {
     let sandbox = Sandbox::new();
     fs::remove_dir_all(sandbox.repo.join("openspec")).unwrap();
     refused(
@@ -125,7 +125,7 @@ fn no_project_at_all() {
 }
 
 #[test]
-fn several_changes_and_none_named() {
+fn several_changes_without_a_name_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("openspec/changes/d/tasks.md", sandbox::TASKS);
     refused(
@@ -139,7 +139,7 @@ fn several_changes_and_none_named() {
 }
 
 #[test]
-fn no_tasks() {
+fn a_change_without_tasks_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.tasks("## 1. First\n\nNothing is planned yet.\n");
     refused(
@@ -164,7 +164,7 @@ fn no_tasks() {
 }
 
 #[test]
-fn a_task_file_that_cannot_be_read() {
+fn an_unreadable_task_file_is_refused() {
     let sandbox = Sandbox::new();
     let tasks = sandbox.repo.join("openspec/changes/c/tasks.md");
     sandbox.write("plans/plan.md", sandbox::TASKS);
@@ -184,7 +184,7 @@ fn a_task_file_that_cannot_be_read() {
         "{told}"
     );
     assert_eq!(sandbox.branch(), "main");
-    // Those who may read everything cannot be refused this way.
+    // Root may read everything and cannot be refused this way.
     fs::set_permissions(&tasks, sandbox::mode(0)).unwrap();
     if fs::read(&tasks).is_ok() {
         return;
@@ -199,7 +199,7 @@ fn a_task_file_that_cannot_be_read() {
 }
 
 #[test]
-fn an_agent_that_is_missing() {
+fn an_agent_that_is_not_installed_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "ralphtool.toml",
@@ -230,7 +230,7 @@ fn an_agent_is_looked_for_where_it_will_run() {
 }
 
 #[test]
-fn an_agent_nobody_defines() {
+fn an_unknown_agent_is_refused() {
     let sandbox = Sandbox::new();
     refused(
         &sandbox,
@@ -243,7 +243,7 @@ fn an_agent_nobody_defines() {
 }
 
 #[test]
-fn a_configuration_with_an_unknown_key() {
+fn an_unknown_key_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.config("max_retrys = 1");
     refused(
@@ -257,7 +257,7 @@ fn a_configuration_with_an_unknown_key() {
 }
 
 #[test]
-fn a_configuration_with_a_value_of_the_wrong_type() {
+fn a_value_of_the_wrong_type_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.config("max_retries = \"many\"");
     refused(
@@ -268,7 +268,7 @@ fn a_configuration_with_a_value_of_the_wrong_type() {
 }
 
 #[test]
-fn a_merge_in_progress() {
+fn a_merge_in_progress_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.git("switch -q -c side");
     sandbox.write("a.txt", "side\n");
@@ -292,7 +292,7 @@ fn a_merge_in_progress() {
 }
 
 #[test]
-fn a_lock_of_another_git() {
+fn an_index_lock_at_the_start_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write(".git/index.lock", "");
     refused(
@@ -306,7 +306,7 @@ fn a_lock_of_another_git() {
 }
 
 #[test]
-fn a_branch_in_the_way() {
+fn a_branch_whose_name_conflicts_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.git("branch ralph");
     refused(
@@ -330,7 +330,7 @@ fn a_branch_in_the_way() {
 }
 
 #[test]
-fn the_branch_checked_out_in_another_work_tree() {
+fn a_branch_checked_out_in_another_work_tree_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.git("worktree add -q -b ralph/c ../other");
     let other = listing(&sandbox.root.join("other"));
@@ -346,7 +346,7 @@ fn the_branch_checked_out_in_another_work_tree() {
 }
 
 #[test]
-fn a_second_run_in_the_same_tree() {
+fn a_second_run_in_the_same_tree_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "touch $root/here; wait_for $root/go\n{}",
@@ -383,7 +383,7 @@ fn regular(text: &str) -> String {
 }
 
 #[test]
-fn a_story_that_is_not_there() {
+fn an_unknown_story_is_refused() {
     let sandbox = Sandbox::new();
     refused(
         &sandbox,
@@ -396,7 +396,7 @@ fn a_story_that_is_not_there() {
 }
 
 #[test]
-fn no_place_for_private_files() {
+fn a_run_without_a_state_directory_is_refused() {
     let sandbox = Sandbox::new();
     let before = all(&sandbox);
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));

@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Sandbox, WholeState};
 
-/// Fails the first attempt of the first story, with a mess of every kind.
+/// Fails the first attempt of the first story, with damage of every kind.
 const FAILS_ONCE: &str = r#"
 case "$prompt" in
     *"no luck"*) ;;

@@ -1,5 +1,5 @@
-//! Every scenario of the requirements, against the real program and real git. A scenario that
-//! speaks of the stash is told as it is with a branch.
+//! Every scenario of the requirements, against the real program and real git. Scenarios about
+//! stashes are tested with the branch that replaced them.
 
 use crate::sandbox::{self, GOOD, Sandbox, files, files_and_times};
 use indoc::indoc;
@@ -358,7 +358,7 @@ fn store_original_branch_without_a_commit() {
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
 }
 
-/// The commands the closing words tell people to type.
+/// The commands that the summary suggests.
 fn commands_told(output: &str) -> Vec<String> {
     let told = output.lines().skip_while(|line| *line != "next").skip(1);
     told.filter_map(|line| line.trim().split_once("  "))
@@ -367,7 +367,7 @@ fn commands_told(output: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_commands_that_are_told_work_wherever_the_run_began() {
+fn the_suggested_commands_work_wherever_the_run_began() {
     let begin: [&[&str]; 3] = [
         &[],
         &["switch -q --detach"],
@@ -413,7 +413,7 @@ fn retries_are_three_by_default_and_then_the_loop_stops() {
 }
 
 #[test]
-fn a_branch_of_an_earlier_run_is_made_anew_and_its_tip_kept() {
+fn a_branch_of_an_earlier_run_is_replaced_and_its_tip_kept() {
     let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let old = sandbox.git("rev-parse ralph/c");
@@ -448,7 +448,7 @@ fn no_hook_signature_or_identity_is_needed() {
     assert_eq!(sandbox.branch(), "main");
 }
 
-/// Runs to the end with cleanup while somebody commits to `main` during story 2.
+/// Runs to the end with cleanup; during story 2 another commit is added to `main`.
 fn with_main_moved(file: &str, text: &str) -> (Sandbox, sandbox::Output) {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
@@ -495,7 +495,7 @@ fn cleanup_option_selected_when_it_would_conflict_changes_nothing() {
 }
 
 #[test]
-fn a_red_gate_fails_the_attempt_and_tells_the_next_one_why() {
+fn a_red_gate_fails_the_attempt_and_the_next_prompt_says_why() {
     let sandbox = Sandbox::new();
     sandbox.config_and(
         "",
@@ -533,7 +533,7 @@ fn a_gate_that_was_red_before_is_reported_and_does_not_count() {
 }
 
 #[test]
-fn what_an_agent_learned_is_told_to_the_next_and_survives_a_revert() {
+fn notes_of_an_agent_reach_the_next_one_and_survive_a_revert() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY.$attempt != 1.1 ] || {{ echo 'use-the-fast-tests' >> $RALPHTOOL_LEARNINGS; failed no; exit; }}\n{GOOD}"

@@ -88,7 +88,7 @@ const PRD: &str = r#"{
 	"unknown": [1,  2.50]
 }"#;
 
-/// Fails the first attempt at every story after making a mess of the plan, then does the work.
+/// Fails the first attempt at every story after damaging the plan, then does the work.
 const SECOND_TIME_LUCKY: &str = r#"
 if [ "$attempt" = 1 ]; then
     echo "a mess" > "$plan"; echo junk > junk.txt
@@ -113,7 +113,7 @@ fn with(files: &[(&str, &str)]) -> Sandbox {
     sandbox
 }
 
-/// What the second-time-lucky agent makes of a plan, told by its target.
+/// What that agent does with a plan, by its target.
 #[track_caller]
 fn run_through(sandbox: &Sandbox, target: &str, plan: &str) -> Output {
     sandbox.agent(&format!("plan='{plan}'\n{SECOND_TIME_LUCKY}"));
@@ -227,7 +227,7 @@ fn a_feature_of_spec_kit_runs_phase_by_phase() {
         assert!(prompt.contains(said), "{said}: {prompt}");
     }
     assert!(!prompt.contains("CHK001") && !prompt.contains("checklists"));
-    // Left out, it is the feature spec-kit is at.
+    // Without a name, it is spec-kit's current feature.
     sandbox.agent(&format!(
         "plan=specs/001-albums/tasks.md\n{SECOND_TIME_LUCKY}"
     ));
@@ -321,7 +321,7 @@ fn a_prd_json_runs_by_priority_and_only_its_flags_change() {
 }
 
 #[test]
-fn flags_of_other_stories_are_put_back_and_a_story_that_vanished_is_missed() {
+fn flags_of_other_stories_are_restored_and_a_removed_story_is_noticed() {
     let sandbox = with(&[("prd.json", PRD)]);
     sandbox.agent(
         r#"
@@ -349,7 +349,7 @@ fn flags_of_other_stories_are_put_back_and_a_story_that_vanished_is_missed() {
 }
 
 #[test]
-fn a_plan_that_is_stopped_goes_on_from_where_it_was_read() {
+fn a_stopped_run_of_a_plan_resumes_from_a_subfolder() {
     let sandbox = with(&[("prd.json", PRD), ("sub/x.txt", "")]);
     sandbox.agent("failed no");
     let output = sandbox.run(&["loop", "prd.json", "--no-tui", "--max-retries", "0"]);
@@ -364,7 +364,7 @@ fn a_plan_that_is_stopped_goes_on_from_where_it_was_read() {
 }
 
 #[test]
-fn a_plan_outside_the_repository_is_put_back_too() {
+fn a_plan_outside_the_repository_is_restored_too() {
     let sandbox = with(&[]);
     let plan = sandbox.root.join("plans/prd.json");
     std::fs::create_dir_all(plan.parent().unwrap()).unwrap();
@@ -376,7 +376,7 @@ fn a_plan_outside_the_repository_is_put_back_too() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_what_to_do() {
+fn plans_that_cannot_be_run_are_refused_with_a_hint() {
     #[track_caller]
     fn case(text: &str, message: &str, hint: &str) {
         let sandbox = with(&[("prd.json", text)]);
@@ -404,7 +404,7 @@ fn what_cannot_be_run_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_with_its_own_plan_not_with_a_namesake() {
+fn an_interrupted_run_resumes_its_own_plan_and_not_one_of_the_same_name() {
     let sandbox = with(&[("prd.json", PRD), ("PRD.md", "- [ ] Other\n")]);
     sandbox.agent("touch \"$root/started\"; wait_for \"$root/never\"");
     let running = sandbox.start(&["loop", "prd.json", "--no-tui"]);

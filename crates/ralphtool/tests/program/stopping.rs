@@ -1,4 +1,4 @@
-//! Runs that end before their time: stopped by the user, by a timeout, by a limit, or killed.
+//! Runs that end early: stopped by the user, by a timeout, by a limit, or killed.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, test_kill_process};
 use serde_json::Value;
 
-/// Makes a mess, tells its process ids and works for ever.
+/// Makes a mess, writes down its process ids and never ends.
 const WORKS_FOR_EVER: &str = r#"
 echo "junk" > junk.txt
 rm a.txt
@@ -23,7 +23,7 @@ touch "$root/here"
 wait
 "#;
 
-/// The processes the agent told of are all dead.
+/// The processes whose ids the agent wrote down are all dead.
 #[track_caller]
 fn nothing_runs(sandbox: &Sandbox) {
     for name in ["agent.pid", "child.pid", "grandchild.pid"] {
@@ -32,8 +32,8 @@ fn nothing_runs(sandbox: &Sandbox) {
             continue;
         };
         let pid: i32 = text.trim().parse().unwrap();
-        // The dead are there until somebody buries them, which is not the program's to do once
-        // it has ended.
+        // A zombie stays until its parent reaps it; the program cannot do that once it has
+        // ended.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let is_dead =
             stat.contains(") Z ") || test_kill_process(Pid::from_raw(pid).unwrap()).is_err();
@@ -80,12 +80,12 @@ fn an_interrupt_ends_the_agents_whole_tree_and_restores_the_checkpoint() {
 }
 
 #[test]
-fn a_termination_does_too() {
+fn a_termination_ends_the_agents_whole_tree_and_restores_the_checkpoint() {
     stops(WORKS_FOR_EVER, &[(Signal::TERM, "stopping")], 143);
 }
 
 #[test]
-fn a_second_interrupt_leaves_no_grace() {
+fn a_second_interrupt_kills_the_agent_at_once() {
     let deaf = format!("trap '' INT TERM\n{WORKS_FOR_EVER}\nwhile :; do sleep 300; done");
     let signals = [
         (Signal::INT, "stopping: waiting for the agent to exit"),
@@ -108,7 +108,7 @@ fn an_interrupt_ends_a_gate_too() {
     assert_eq!(sandbox.commits(), ["initial state"]);
 }
 
-/// The first attempt of story 1 is ended by a timeout and its reason told to the second.
+/// A timeout ends the first attempt of story 1, and the prompt of the second has the reason.
 #[track_caller]
 fn times_out(first: &str, flags: &[&str], reason: &str) {
     let sandbox = Sandbox::new();
@@ -150,14 +150,14 @@ fn a_run_whose_time_is_used_up_ends_with_nothing_lost() {
 #[test]
 fn an_agent_is_not_silent_while_the_program_is_suspended() {
     let sandbox = Sandbox::new();
-    // It goes on once the program has been suspended for longer than an agent may be silent.
+    // It continues once the program has been suspended for longer than an agent may be silent.
     sandbox.agent(&format!(
         "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
     ));
     let running = sandbox.start(&["loop", "c", "--story", "1", "--idle-timeout", "2s"]);
     until("the agent", || there(&sandbox.root.join("here")));
     running.signal(Signal::STOP);
-    // Not to wait for anything: the time that passes is what this is about.
+    // Not a wait for an event: the test is about the time that passes.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     running.signal(Signal::CONT);
     fs::write(sandbox.root.join("go"), "").unwrap();
@@ -174,7 +174,7 @@ fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     );
 }
 
-/// What is said of an agent that stays after its final message.
+/// What the log says about an agent that does not exit after its final message.
 const LINGERS: &str = "the agent did not exit within 1s of its final message and is ended";
 
 #[test]
@@ -191,7 +191,7 @@ fn an_agent_that_does_not_exit_after_its_promise_is_ended_and_succeeds() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_agent_that_does_not_exit_after_it_failed_is_ended_and_that_is_said_too() {
+fn an_agent_that_does_not_exit_after_it_failed_is_ended_and_reported() {
     let sandbox = Sandbox::new();
     sandbox.config_and("", "[timeouts]\ngrace = \"1s\"\n");
     // What it leaves is in a session of its own: only a sweep ends it.
@@ -229,7 +229,7 @@ fn killed_after(deed: &str) -> Sandbox {
     sandbox
 }
 
-/// A run in its second attempt at story 1, which has done something and works for ever.
+/// A run in its second attempt at story 1, which has done something and never ends.
 #[cfg(target_os = "linux")]
 fn at_work_after(deed: &str) -> (Sandbox, sandbox::Running) {
     let sandbox = Sandbox::new();
@@ -297,7 +297,7 @@ fn the_next_start_ends_what_a_run_killed_with_its_supervisor_left() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_dry_run_says_that_it_would_go_on_and_mends_nothing() {
+fn a_dry_run_says_that_it_would_resume_and_repairs_nothing() {
     let sandbox = killed();
     let look = || (files(&sandbox.repo), files(&sandbox.vault()));
     let before = look();
@@ -319,7 +319,7 @@ fn a_dry_run_says_that_it_would_go_on_and_mends_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_goes_on_with_the_retries_it_had_left() {
+fn a_killed_run_resumes_with_the_retries_it_had_left() {
     let sandbox = killed();
     sandbox.agent("failed \"try $attempt\"");
     sandbox
@@ -337,7 +337,7 @@ fn a_killed_run_goes_on_with_the_retries_it_had_left() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_attempt_after_a_stopped_one_is_told_why_the_one_before_failed() {
+fn the_prompt_after_a_stopped_attempt_says_why_the_one_before_failed() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "case \"$prompt\" in\n\
@@ -356,7 +356,7 @@ fn an_attempt_after_a_stopped_one_is_told_why_the_one_before_failed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_can_be_left_behind_with_fresh() {
+fn fresh_starts_a_new_run_after_a_killed_one() {
     let sandbox = killed();
     let tip = sandbox.git("rev-parse ralph/c");
     sandbox.agent(GOOD);
@@ -380,7 +380,7 @@ fn a_killed_run_can_be_left_behind_with_fresh() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_of_another_change_is_not_gone_over() {
+fn a_killed_run_of_another_change_is_not_overwritten() {
     let sandbox = killed();
     let before = sandbox::everything(&sandbox.repo);
     let output = sandbox.run(&["loop", "d"]).ends_with(2);
@@ -399,7 +399,7 @@ fn a_killed_run_of_another_change_is_not_gone_over() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_run_is_mended_before_anything_of_the_tree_is_believed() {
+fn a_killed_run_is_repaired_before_anything_in_the_tree_is_trusted() {
     let deeds = [
         "rm -r openspec",
         "echo '# nothing to do' > $tasks",
@@ -462,7 +462,7 @@ fn deadly_git(sandbox: &Sandbox) -> std::ffi::OsString {
     std::env::join_paths(folders).unwrap()
 }
 
-/// Kills a run at one of its git calls and starts again; false where it has no such call.
+/// Kills a run at one of its git calls and starts again; false if it has no such call.
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn survives_a_kill(when: &str, call: usize) -> bool {
@@ -471,8 +471,8 @@ fn survives_a_kill(when: &str, call: usize) -> bool {
     let dirty = files(&sandbox.repo);
     let main = sandbox.git("rev-parse main refs/stash");
     let path = deadly_git(&sandbox);
-    // One attempt fails, so that parking and restoring are interrupted, too. Its own git calls
-    // are none, so that they are not counted.
+    // One attempt fails, so that parking and restoring are interrupted, too. It makes no git calls
+    // of its own, which would be counted.
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY.$attempt != 2.1 ] || {{ echo junk > junk.txt; rm a.txt; failed no; exit; }}\n{GOOD}"
     ));
@@ -529,7 +529,7 @@ fn survives_a_kill(when: &str, call: usize) -> bool {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_killed_while_it_begins_saves_or_finishes_is_mended() {
+fn a_run_killed_while_it_begins_saves_or_finishes_is_repaired() {
     for call in [2, 7, 11] {
         assert!(survives_a_kill("BEFORE", call));
         assert!(survives_a_kill("AFTER", call + 5));
@@ -538,9 +538,9 @@ fn a_run_killed_while_it_begins_saves_or_finishes_is_mended() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_run_killed_while_it_goes_home_is_brought_home_and_says_so() {
+fn a_run_killed_during_its_cleanup_completes_it_and_says_so() {
     let sandbox = Sandbox::new();
-    // To a branch without a file of its own git moves HEAD.
+    // Git itself moves HEAD to a branch that has no file of its own.
     sandbox.git("pack-refs --all");
     let path = deadly_git(&sandbox);
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
@@ -567,7 +567,7 @@ fn a_run_killed_while_it_goes_home_is_brought_home_and_says_so() {
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "takes minutes"]
-fn a_run_killed_at_any_git_call_is_mended() {
+fn a_run_killed_at_any_git_call_is_repaired() {
     for when in ["BEFORE", "AFTER"] {
         let mut call = 1;
         while survives_a_kill(when, call) {
@@ -598,7 +598,7 @@ limited() {
 }
 "#;
 
-/// A sandbox whose agent speaks Claude Code's language.
+/// A sandbox whose agent has the output of Claude Code.
 fn claude(script: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.config_and("", "output = \"claude-json\"\n");
@@ -631,7 +631,7 @@ fn a_usage_limit_is_waited_for_and_uses_no_retry() {
 }
 
 #[test]
-fn a_limit_without_a_time_to_come_is_backed_off_from_and_can_be_stopped() {
+fn a_limit_without_an_end_backs_off_and_the_wait_can_be_stopped() {
     let sandbox = claude("limited 1000000000");
     let mut running = sandbox.start(&["loop", "c", "--json"]);
     running.says("\"event\":\"waiting\"");

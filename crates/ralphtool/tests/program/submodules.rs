@@ -28,7 +28,7 @@ fn with_submodule() -> Sandbox {
     sandbox
 }
 
-/// All of the git directory of the submodule but its objects, and the time of its index.
+/// The git directory of the submodule without its objects, and the time of its index.
 fn module(repo: &Path) -> String {
     let folder = repo.join(".git/modules");
     let mut text = String::new();
@@ -41,7 +41,7 @@ fn module(repo: &Path) -> String {
     format!("{text}index at {}.{}", index.mtime(), index.mtime_nsec())
 }
 
-/// All a user could notice; objects are more by those the attempt made.
+/// Everything a user could notice, without objects: the attempt adds some.
 fn all_but_objects(repo: &Path) -> Vec<String> {
     let text = everything(repo);
     let lines = text.lines().map(str::to_owned);
@@ -101,7 +101,7 @@ leaves_no_trace! {
 }
 
 #[test]
-fn a_story_that_commits_in_a_submodule_moves_it_on() {
+fn a_story_that_commits_in_a_submodule_records_the_new_commit() {
     let sandbox = with_submodule();
     sandbox.git("-C sub add -A");
     sandbox.agent(&format!("git -C sub commit -q -m agent\n{GOOD}"));
@@ -132,7 +132,7 @@ fn the_index_of_a_nested_repository_gets_its_time_back() {
 }
 
 #[test]
-fn a_submodule_of_a_linked_work_tree_is_put_back_too() {
+fn a_submodule_of_a_linked_work_tree_is_restored_too() {
     let sandbox = with_submodule();
     sandbox.git("worktree add -q -b side ../other");
     sandbox.git("-C ../other submodule --quiet update --init");

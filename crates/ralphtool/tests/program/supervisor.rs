@@ -1,4 +1,4 @@
-//! When the program is killed, nothing of its agent stays alive: the supervisor of the run ends it.
+//! When the program is killed, no process of its agent stays alive: the run's supervisor ends them.
 
 #![cfg(target_os = "linux")]
 
@@ -77,7 +77,7 @@ fn all_gone(sandbox: &Sandbox) {
     }
 }
 
-/// The id of the run that works now.
+/// The id of the active run.
 fn run_id(sandbox: &Sandbox) -> String {
     let run = sandbox.runs().pop().unwrap();
     run.file_name().unwrap().to_str().unwrap().to_owned()
@@ -102,7 +102,7 @@ fn a_killed_run_leaves_no_process_of_its_agent() {
     let next = format!("{run}/1.2");
     let mut innocents = [
         Innocent::start(&sandbox, &[]),
-        // As if of a run that already goes on.
+        // As if it belonged to a run that was already resumed.
         Innocent::start(
             &sandbox,
             &[("RALPHTOOL_RUN", &run), ("RALPHTOOL_ATTEMPT", &next)],
@@ -134,7 +134,7 @@ fn a_killed_run_leaves_no_process_of_its_gate() {
 }
 
 #[test]
-fn a_run_that_is_gone_on_with_at_once_is_not_hurt() {
+fn a_run_that_is_resumed_at_once_is_not_harmed() {
     let sandbox = Sandbox::new();
     // It runs before the first attempt, under the same name in both runs.
     let root = sandbox.root.display();
@@ -143,7 +143,7 @@ fn a_run_that_is_gone_on_with_at_once_is_not_hurt() {
     let running = sandbox.start(&["loop", "c", "--gate", &gate]);
     until("the gate", || there(&here));
     let supervisor = running.supervisor();
-    // It sees the end of the program only when the second run is at work.
+    // It notices the end of the program only when the second run is active.
     signal(supervisor, Signal::STOP);
     kill(running);
     fs::remove_file(&here).unwrap();
@@ -209,7 +209,7 @@ fn holds_nothing(sandbox: &Sandbox, supervisor: i32) {
 }
 
 #[test]
-fn an_agent_dies_with_its_supervisor_and_the_run_goes_on_with_another() {
+fn an_agent_dies_with_its_supervisor_and_the_run_continues_with_another() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "if [ ! -e \"$root/left\" ]; then\n{LEAVES}\nfi\n{GOOD}"
@@ -248,7 +248,7 @@ fn an_agent_dies_when_the_program_and_its_supervisor_are_killed_at_once() {
     });
 }
 
-/// A process without any mark, in a session of its own, that nothing but its ancestry tells of.
+/// A process without any mark, in a session of its own, that can be found only by its ancestry.
 const UNMARKED: &str = "
 ( setsid env -i /bin/sh -c 'echo $$ > \"$0/unmarked.new\"; /bin/mv \"$0/unmarked.new\" \"$0/unmarked\"
   exec /bin/sleep 300' \"$root\" & )
@@ -279,7 +279,7 @@ fn the_next_start_finds_a_process_without_any_mark_below_the_supervisor() {
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
     let supervisor = running.supervisor();
-    // It cannot react before the next start has seen it.
+    // It cannot react before the next start has found it.
     signal(supervisor, Signal::STOP);
     let unmarked = unmarked(&sandbox);
     kill(running);
@@ -329,7 +329,7 @@ fn a_chain_of_processes_that_start_each_other_does_not_outlive_its_attempt() {
     ));
     let ran = sandbox.run(&["loop", "c"]);
     let written = sandbox.exists("written.txt");
-    // One look can miss it: it is always another process.
+    // A single check can miss it: it is always another process.
     let word = chain.to_str().unwrap();
     let left: Vec<i32> = (0..50).flat_map(|_| process::with_word(word)).collect();
     // Whatever is left of it must not outlive the test.
@@ -342,7 +342,7 @@ fn a_chain_of_processes_that_start_each_other_does_not_outlive_its_attempt() {
 #[test]
 fn an_agent_whose_process_cannot_be_noted_is_ended_and_the_run_resumes() {
     let sandbox = Sandbox::new();
-    // A folder in the place of the file that is to say which process the second attempt is.
+    // A folder in place of the file that records the process of the second attempt.
     sandbox.agent(&format!(
         "echo $$ >> \"$root/pids\"
          if [ $attempt = 1 ]; then

@@ -1,4 +1,4 @@
-//! Attempts that change what they had better not: each check as a warning and as a failure, with the
+//! Attempts that change what they should not: each check as a warning and as a failure, with the
 //! real program.
 
 use crate::sandbox::{Sandbox, files};
@@ -28,7 +28,7 @@ fn project(tamper: &str) -> Sandbox {
     sandbox
 }
 
-/// An agent that does its work, and this on the way.
+/// An agent that does its work, and also this.
 fn works_and(sandbox: &Sandbox, deed: &str) {
     sandbox.agent(&format!(
         "{deed}\necho work > src/story-$RALPHTOOL_STORY.rs\ntick $RALPHTOOL_STORY\ncomplete"
@@ -66,7 +66,7 @@ fn found(sandbox: &Sandbox) -> Vec<String> {
         .collect()
 }
 
-/// What an agent does, and what is found of it.
+/// What an agent does, and what the check finds.
 const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "boxes",
@@ -146,7 +146,7 @@ fn each_check_warns_and_the_story_is_done() {
 }
 
 #[test]
-fn each_check_can_fail_the_attempt_which_is_parked_undone_and_told() {
+fn each_check_can_fail_the_attempt_which_is_parked_undone_and_reported() {
     for (check, deed, message, path) in DEEDS {
         let sandbox = project(&format!("{check} = \"fail\""));
         let before = files(&sandbox.repo);
@@ -175,7 +175,7 @@ fn each_check_can_fail_the_attempt_which_is_parked_undone_and_told() {
 }
 
 #[test]
-fn a_check_that_is_off_says_nothing_but_boxes_are_put_back() {
+fn a_check_that_is_off_reports_nothing_but_boxes_are_restored() {
     let sandbox = project(
         "boxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\nconfig = \"off\"\noutside = \"off\"",
     );
@@ -189,7 +189,7 @@ fn a_check_that_is_off_says_nothing_but_boxes_are_put_back() {
 }
 
 #[test]
-fn work_as_it_should_be_is_no_finding() {
+fn ordinary_work_is_no_finding() {
     let sandbox =
         project("tests = \"fail\"\nspecs = \"fail\"\nconfig = \"fail\"\noutside = \"fail\"");
     works_and(
@@ -229,7 +229,7 @@ fn a_deletion_that_the_agent_commits_itself_is_found() {
 }
 
 #[test]
-fn what_the_user_had_not_committed_is_known_too() {
+fn removing_an_uncommitted_test_of_the_user_is_found() {
     let sandbox = project("tests = \"fail\"");
     sandbox.write(
         "tests/new.rs",

@@ -1,4 +1,4 @@
-//! The terminal that other tests look at the program through does what a terminal does.
+//! The terminal emulator of the other tests behaves like a terminal.
 
 use crate::sandbox::Sandbox;
 use crate::terminal::{Key, Terminal, Wheel, svg};
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 /// Takes keys one by one, without echo, and says what it got.
 const RAW: &str = "stty raw -echo; printf ready;";
 
-/// Shows the bytes that come until there are so many.
+/// Shows the next `count` bytes.
 fn shows_bytes(count: usize) -> String {
     format!("{RAW} dd bs=1 count={count} 2>/dev/null | od -An -c -w99; stty sane; printf done")
 }
@@ -29,7 +29,7 @@ fn program(sandbox: &Sandbox, argument: &str, no_color: bool) -> Terminal {
 }
 
 #[test]
-fn the_program_runs_in_it() {
+fn the_program_runs_in_the_terminal() {
     let sandbox = Sandbox::new();
     let mut terminal = program(&sandbox, "list", false);
     assert_eq!(terminal.end(), 0);
@@ -39,7 +39,7 @@ fn the_program_runs_in_it() {
 }
 
 #[test]
-fn colours_are_seen_where_they_are() {
+fn the_terminal_recognises_colours() {
     let sandbox = Sandbox::new();
     for no_color in [false, true] {
         let mut terminal = program(&sandbox, "doctor", no_color);
@@ -68,7 +68,7 @@ fn keys_and_mouse_reach_the_program_as_a_terminal_sends_them() {
 }
 
 #[test]
-fn the_screen_is_what_a_person_sees() {
+fn the_screen_is_what_a_user_sees() {
     let sandbox = Sandbox::bare_folder();
     let text = r"printf '\033[2J\033[Hfirst\033[3;5H\033[1;7;31m漢字\033[0m\033[2mdim'; read line";
     let terminal = script(&sandbox, text, 5, 20);
@@ -84,7 +84,7 @@ fn the_screen_is_what_a_person_sees() {
 }
 
 #[test]
-fn modes_are_seen_to_be_set_and_taken_back() {
+fn the_terminal_recognises_modes_that_are_set_and_reset() {
     let sandbox = Sandbox::bare_folder();
     let text = format!(
         r"{RAW} printf '\033[?1049h\033[?25l\033[?1000h\033[?1006h\033[?2004hinside'
@@ -104,7 +104,7 @@ fn modes_are_seen_to_be_set_and_taken_back() {
 }
 
 #[test]
-fn the_program_hears_of_another_size_and_of_signals() {
+fn the_program_gets_size_changes_and_signals() {
     let sandbox = Sandbox::bare_folder();
     let text = "trap 'stty size' WINCH; trap 'echo terminated; exit 3' TERM; echo ready
         while :; do sleep 0.02; done";

@@ -11,11 +11,11 @@ use crate::sandbox::{Output, Sandbox, everything, mode, there, until};
 use crate::terminal::{Key, Terminal};
 use crate::tui::stage::{chooses, ends, leaves};
 
-/// A file of a stranger's that leaves `MARK` once anything in it is acted on.
+/// A stranger's file that creates `MARK` if anything in it takes effect.
 struct Hostile {
     name: &'static str,
     file: &'static str,
-    /// What the user is told of it.
+    /// What the message says about it.
     told: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl Clone {
         let file = file.replace("MARK", &mark.display().to_string());
         sandbox.write("ralphtool.toml", &file);
         sandbox.git("commit -q -a -m hostile");
-        // The user's own agent, which leaves a mark where it is told to go elsewhere.
+        // The user's own agent, which writes a mark if a variable sends it elsewhere.
         let tools = sandbox.root.join("tools");
         fs::create_dir(&tools).unwrap();
         let script = format!(
@@ -152,7 +152,7 @@ fn a_flag_or_a_variable_allows_it_once() {
 }
 
 #[test]
-fn commands_that_only_look_run_nothing_of_it() {
+fn commands_that_only_read_run_nothing_of_the_file() {
     for hostile in ALL {
         let clone = Clone::of(hostile.file);
         let all: [(&[&str], i32); 13] = [
@@ -183,7 +183,7 @@ fn commands_that_only_look_run_nothing_of_it() {
 }
 
 #[test]
-fn an_agent_that_changes_the_file_makes_neither_this_run_nor_the_next_one_obey() {
+fn a_file_that_an_agent_changes_affects_neither_this_run_nor_the_next() {
     let clone = Clone::of("");
     let gate = "[[gate]]\\nrun = \"touch MARK\"\\n";
     let gate = gate.replace("MARK", &clone.mark.display().to_string());
@@ -265,7 +265,7 @@ fn what_init_has_written_is_allowed_until_it_is_changed() {
 }
 
 #[test]
-fn a_permission_is_taken_back_and_a_named_file_of_the_work_tree_needs_its_own() {
+fn a_permission_can_be_revoked_and_a_named_file_needs_its_own() {
     let clone = Clone::of(ALL[0].file);
     clone.run(&["trust", "--yes"]).ends_with(0);
     let told = clone.run(&["trust"]).ends_with(0).stdout;
@@ -285,7 +285,7 @@ fn a_permission_is_taken_back_and_a_named_file_of_the_work_tree_needs_its_own() 
         .run(&[&["trust", "--yes"], &named[..]].concat())
         .ends_with(0);
     clone.is_refused(&["loop", "c"]);
-    // A file of the user's that lies elsewhere is named by the user.
+    // The user names their own file in another place.
     fs::write(clone.sandbox.root.join("own.toml"), &file).unwrap();
     clone
         .run(&["loop", "c", "--config", "../own.toml"])
@@ -402,7 +402,7 @@ fn a_state_directory_that_others_may_write_to_is_refused() {
     refused(&ours, 0o777);
     refused(&ours, 0o770);
     assert_eq!(everything(&sandbox.repo), before);
-    // As in `/tmp`: others can make something there, but not replace what is ours.
+    // As in `/tmp`: others can create files there, but not replace ours.
     fs::set_permissions(&state, mode(0o1777)).unwrap();
     sandbox.run(&["loop", "c"]).ends_with(0);
     refused(&sandbox.vault(), 0o707);

@@ -75,7 +75,7 @@ fn every_shell_has_completions_and_every_command_a_manual_page() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_no_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ralphtool"))
         .args(["completions", "bash"])
         .stdout(Stdio::piped())

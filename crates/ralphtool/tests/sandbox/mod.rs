@@ -1,5 +1,5 @@
-//! A user's repository with a change, a shell script for an agent, and the real program beside
-//! it: everything in one temporary folder, nothing of the machine's own settings.
+//! A user's repository with a change, a shell script as the agent, and the real program: everything
+//! in one temporary folder, without the machine's own settings.
 
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
@@ -43,7 +43,7 @@ pub(crate) const TASKS: &str = "\
 - [ ] 2.2 Do d
 ";
 
-/// What an agent does that does its work: a file a story, all its boxes, the promise.
+/// An agent that does its work: one file per story, all its boxes, the promise.
 pub(crate) const GOOD: &str = r#"
 echo "work" > "story-$RALPHTOOL_STORY.txt"
 tick "$RALPHTOOL_STORY"
@@ -288,7 +288,7 @@ impl Sandbox {
         fs::symlink_metadata(self.repo.join(path)).is_ok()
     }
 
-    /// A command in the repository that knows nothing of this machine but its `PATH`.
+    /// A command in the repository whose environment has only the machine's `PATH`.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command

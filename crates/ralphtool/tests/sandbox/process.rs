@@ -1,4 +1,4 @@
-//! Processes by their number, as `/proc` tells of them.
+//! Processes by their id, from `/proc`.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn stat(pid: i32) -> Option<Vec<String>> {
     Some(fields.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Whether a process is there and not just waiting to be buried.
+/// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: i32) -> bool {
     stat(pid).is_some_and(|fields| !matches!(fields[0].as_str(), "Z" | "X"))
 }

@@ -222,9 +222,9 @@ const ASKED: [&str; 7] = [
 /// Everything of a repository, its linked work tree and what is nested in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WholeState {
-    /// All but the logs of refs, a line for each fact.
+    /// Everything except the reflogs, one line per fact.
     pub(crate) text: String,
-    /// Log of refs by file, a line for each entry.
+    /// Reflogs by file, one line per entry.
     pub(crate) reflogs: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! All a user could notice of a repository, as text to compare.
+//! Everything a user could notice in a repository, as text to compare.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// Parts of a git directory that are told by git's own commands, or that git writes as it goes.
+/// Parts of a git directory that git's own commands show, or that git writes at any time.
 pub(super) const PASSING: [&str; 10] = [
     "objects",
     "refs",

@@ -72,7 +72,7 @@ impl Emulation {
 
     fn read(&self, mut reader: Box<dyn Read + Send>) {
         let mut buffer = [0; 16 * 1024];
-        // A pty ends with an error once nobody has its other side.
+        // Reading a pty fails once its other side is closed.
         while let Ok(count @ 1..) = reader.read(&mut buffer) {
             let mut pane = self.lock();
             pane.bytes.extend_from_slice(&buffer[..count]);

@@ -122,7 +122,7 @@ impl Terminal {
         self.master = None;
     }
 
-    /// What a person sees: a line a row, without spaces at the ends.
+    /// What a user sees: one line per row, without trailing spaces.
     pub(crate) fn screen(&self) -> String {
         self.pane(Pane::text)
     }
@@ -205,7 +205,7 @@ impl Terminal {
         self.pane(|pane| pane.screen().cursor_position())
     }
 
-    /// Whether the program asked to be told of the mouse.
+    /// Whether the program turned mouse events on.
     pub(crate) fn mouse_on(&self) -> bool {
         self.pane(|pane| pane.screen().mouse_protocol_mode() != vt100::MouseProtocolMode::None)
     }

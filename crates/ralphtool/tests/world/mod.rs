@@ -1,6 +1,6 @@
 //! One repository in which a random history happens, and everything that must hold in it after
-//! every step: nothing that was written is lost, nothing is half done, what is said to be done is,
-//! and what is taken back is back exactly.
+//! every step: nothing that was written is lost, nothing is half done, "done" is true, and what is
+//! undone is restored exactly.
 
 #![allow(dead_code, unused_imports, reason = "no file of tests uses all of it")]
 
@@ -65,7 +65,7 @@ impl Effects {
     }
 }
 
-/// Whether a history can go on.
+/// Whether a history can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Going {
     On,
@@ -114,7 +114,7 @@ impl World {
     }
 
     fn within(sandbox: Sandbox, killing: Killing) -> Self {
-        // Names of agents' tokens go on over all commands.
+        // The numbering of agents' tokens continues over all commands.
         fs::write(sandbox.root.join("written"), "").unwrap();
         Self {
             sandbox,
@@ -357,17 +357,17 @@ impl World {
         fs::write(self.sandbox.root.join("turn"), "0\n").unwrap();
     }
 
-    /// Mends what a killed command left, killed once more where asked for.
+    /// Repairs what a killed command left; the repair itself is killed once if asked for.
     fn repair_git(&mut self, again_at: Option<u16>) -> Result<Output, String> {
         let args = ["attempts", "restore", "none"].map(str::to_owned);
         if again_at.is_some() {
             let output = self.run(&args, RECOVERY, again_at);
             if output.code != KILLED {
-                return mended(output);
+                return repaired(output);
             }
         }
         let output = self.run(&args, RECOVERY, None);
-        mended(output)
+        repaired(output)
     }
 
     fn run(&mut self, args: &[String], kind: &'static str, kill_at: Option<u16>) -> Output {
@@ -502,7 +502,7 @@ impl World {
         }
     }
 
-    /// A state without what nobody promises: branches that others made or deleted during a run, a
+    /// A state without what is not promised: branches that others made or deleted during a run, a
     /// stash that the user has added to, caches, and the id that ties the git directory to its vault.
     fn compared<'a>(&self, state: &'a str) -> impl Iterator<Item = &'a str> {
         let stashed = self.stashed;
@@ -614,12 +614,12 @@ impl Command {
     }
 }
 
-/// It asks for an attempt that is not there: it mends, then refuses.
-fn mended(output: Output) -> Result<Output, String> {
+/// The command asks for an attempt that does not exist: it repairs, then refuses.
+fn repaired(output: Output) -> Result<Output, String> {
     if output.code == 2 {
         return Ok(output);
     }
-    Err(format!("mending ended with {}", output.code))
+    Err(format!("the repair ended with {}", output.code))
 }
 
 fn check_output(output: &Output) -> Result<(), String> {

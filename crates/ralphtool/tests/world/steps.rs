@@ -1,5 +1,5 @@
 //! The steps of a random history: what users do, what agents do wrong, and the commands, each of
-//! which may be killed, and killed again while that is mended.
+//! which may be killed, and killed again during the repair.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -62,7 +62,7 @@ pub(crate) struct Deed {
     pub(crate) ending: Ending,
 }
 
-/// What an agent does beside its work.
+/// What an agent does besides its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misdeed {
     None,
@@ -86,7 +86,7 @@ pub(crate) enum Misdeed {
 }
 
 impl Misdeed {
-    /// Does away with the work of earlier stories, where the attempt is taken for good.
+    /// Removes the work of earlier stories if the attempt succeeds.
     pub(crate) fn is_destructive(self) -> bool {
         use Misdeed::{Amends, ChecksOutMain, Cleans, LeavesMerge, OverwritesAll, ResetsHard};
         matches!(
@@ -140,7 +140,7 @@ pub(crate) enum Choice {
     Abandon,
 }
 
-/// When a command is killed, in thousandths of its length, and the command that mends it too.
+/// When a command is killed, in thousandths of its length, and when the command that repairs it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kill {
     pub(crate) at: u16,

@@ -1,5 +1,5 @@
-//! What stories ask for: small functions of a shell, each with a way to be wrong that only some
-//! inputs show. The author's tests, the user's acceptance and the independent check use different
+//! What stories ask for: small shell functions, each with a way to be wrong that only some inputs
+//! show. The author's tests, the user's acceptance test and the independent check use different
 //! inputs.
 
 /// One function.

@@ -1,5 +1,5 @@
-//! The independent check: what is on the branch, asked with inputs that neither the agent nor any
-//! gate has seen, and whether the tests that came with it still notice a function that is wrong.
+//! The independent check: whether what is on the branch works for inputs that neither the agent nor
+//! any gate has seen, and whether its tests still notice a wrong function.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -120,7 +120,7 @@ pub(crate) fn functions(seed: u64, change: u64) -> Vec<&'static Function> {
     chosen
 }
 
-/// The lines an agent goes by: so many attempts of each story.
+/// The lines of an agent's script: `attempts` attempts of each story.
 pub(crate) fn script(seed: u64, change: u64, attempts: u64) -> String {
     let mut text = String::new();
     for story in 1..=STORIES {

@@ -1,5 +1,4 @@
-//! Changes with an agent that cannot be trusted, run by the real program, and judged by somebody
-//! else.
+//! Changes with an agent that cannot be trusted, run by the real program and checked independently.
 
 pub(crate) mod catalogue;
 pub(crate) mod check;
@@ -21,7 +20,7 @@ use check::{Flaw, Judge, What};
 use draw::{Attempt, Deed, STORIES};
 use project::Project;
 
-/// A result whose error is told to people. It crosses threads.
+/// A result whose error is a message for people. It crosses threads.
 pub(crate) type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// What the program checks.
@@ -176,8 +175,8 @@ impl Series<'_> {
     }
 }
 
-/// The deed that spoiled a story: the last attempt that damaged it and was taken for done, or else
-/// the one that was taken for this story.
+/// The attempt that broke a story: the last accepted attempt that damaged it, or else the accepted
+/// attempt of the story itself.
 fn cause(flaw: &Flaw, attempts: &[Attempt], claimed: &[usize]) -> String {
     let story = flaw.story;
     let accepted: Vec<&Attempt> = claimed
@@ -196,7 +195,7 @@ fn cause(flaw: &Flaw, attempts: &[Attempt], claimed: &[usize]) -> String {
     found.map_or_else(|| "unknown".to_owned(), ToString::to_string)
 }
 
-/// The kinds of all failed attempts the program told of.
+/// The kinds of all failed attempts that the program reported.
 fn failures(events: &str) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for line in events.lines() {

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use crate::sandbox::{Output, Sandbox, files, mode};
 
-/// A repository without anything of ours, and a `PATH` with git and these programs alone.
+/// A repository without any file of ralphtool, and a `PATH` with only git and these programs.
 struct Fresh {
     sandbox: Sandbox,
 }
@@ -57,7 +57,7 @@ impl Fresh {
 }
 
 #[test]
-fn a_file_is_written_once_and_printed_as_often_as_one_likes() {
+fn init_writes_the_file_once_and_prints_it_any_number_of_times() {
     let fresh = Fresh::new(
         &["cargo", "claude"],
         &[("Cargo.toml", "[package]\nname = \"x\"\n")],
@@ -137,7 +137,7 @@ fn without_a_repository_or_a_hint_of_tests_it_says_so() {
 }
 
 #[test]
-fn where_nothing_is_configured_it_is_named_once() {
+fn doctor_and_loop_suggest_init_once_without_configuration() {
     let fresh = Fresh::new(&["cargo"], &[("Cargo.toml", "[package]\n")]);
     let sandbox = &fresh.sandbox;
     sandbox.tasks("## 1. One\n- [ ] 1.1 Do\n");
@@ -157,7 +157,7 @@ fn where_nothing_is_configured_it_is_named_once() {
 
     fresh.run(&["init"]).ends_with(0);
     assert_eq!(hints(&fresh.run(&["doctor"]).stdout), 0);
-    // Whoever has a configuration without gates wants it so.
+    // A configuration without gates is a choice: no hint.
     sandbox.write("ralphtool.toml", "");
     let told = sandbox.run(&demo).ends_with(0);
     assert_eq!(hints(&told.stderr), 0, "{}", told.stderr);

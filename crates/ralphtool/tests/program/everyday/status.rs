@@ -1,4 +1,4 @@
-//! `ralphtool status`, before, while and after a run is at work in another process.
+//! `ralphtool status`, before, during and after a run in another process.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{GOOD, Sandbox, everything, records, there, until};
 
-/// Says something, tells that it is there, and waits until somebody opens the pipe.
+/// Prints something, signals that it runs, and waits until the test opens the pipe.
 const HELD: &str = r#"
 echo "Looking around."
 touch "$root/here"
@@ -52,7 +52,7 @@ fn without_a_run_it_says_so() {
 }
 
 #[test]
-fn a_run_at_work_is_told_from_outside() {
+fn status_shows_a_run_in_another_process() {
     let sandbox = Sandbox::new();
     pipe(&sandbox, "go");
     pipe(&sandbox, "gate");
@@ -134,7 +134,7 @@ fn a_run_at_work_is_told_from_outside() {
 }
 
 #[test]
-fn a_run_that_was_killed_or_stopped_can_go_on() {
+fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     let sandbox = Sandbox::new();
     pipe(&sandbox, "go");
     sandbox.agent(&format!("{HELD}\n{GOOD}"));

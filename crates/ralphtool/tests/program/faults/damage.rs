@@ -10,14 +10,14 @@ use crate::sandbox::{GOOD, Sandbox, TASKS, everything, listing, mode};
 const LOCKS: &str = "touch .git/index.lock .git/HEAD.lock .git/config.lock .git/packed-refs.lock .git/refs/heads/ralph/c.lock .git/refs/heads/main.lock .git/refs/stash.lock";
 
 #[test]
-fn f13s_locks_a_dead_process_left_stop_no_restore() {
+fn restore_succeeds_with_stale_lock_files() {
     let sandbox = leaves_no_trace("", LOCKS);
     let left = listing(&sandbox.repo.join(".git"));
     assert_eq!(left.keys().find(|path| path.contains(".lock")), None);
 }
 
 #[test]
-fn f13y_locks_a_dead_process_left_stop_no_checkpoint() {
+fn save_succeeds_with_stale_lock_files() {
     let sandbox = is_saved("", &format!("echo made > made.txt; {LOCKS}"));
     assert_eq!(sandbox.git("show HEAD:made.txt"), "made\n");
     assert!(!sandbox.exists(".git/index.lock"));
@@ -38,7 +38,7 @@ fn f13t_a_git_directory_that_was_removed_is_rebuilt_with_its_history() {
 }
 
 #[test]
-fn f13u_a_repository_made_anew_in_its_place_is_replaced_by_the_old_one() {
+fn f13u_a_repository_that_an_agent_re_creates_is_replaced_by_the_old_one() {
     let anew = "rm -rf .git; git init -q; git add -A; git commit -qm anew";
     let sandbox = leaves_no_trace("echo mine > mine.txt", anew);
     assert_eq!(sandbox.git("log --format=%s main"), "first\n");
@@ -88,7 +88,7 @@ fn f13x_spoiled_branches_are_replaced() {
 }
 
 #[test]
-fn f24b_a_git_call_of_ours_that_is_killed_leaves_no_lock_in_the_way() {
+fn f24b_a_killed_git_process_of_ralphtool_leaves_no_lock() {
     for (call, lock) in [
         ("update-ref", "refs/heads/ralph/c.lock"),
         ("update-ref", "HEAD.lock"),
@@ -135,7 +135,7 @@ fn killed_without_git_directory() -> Sandbox {
 }
 
 #[test]
-fn f13t_a_git_directory_that_is_gone_after_a_crash_is_rebuilt_and_the_run_goes_on() {
+fn f13t_a_git_directory_that_is_gone_after_a_crash_is_rebuilt_and_the_run_continues() {
     let sandbox = killed_without_git_directory();
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
     let told = "attempt 1.1 was interrupted";
@@ -151,7 +151,7 @@ fn f13t_a_git_directory_that_is_gone_after_a_crash_is_rebuilt_and_the_run_goes_o
 }
 
 #[test]
-fn f14a_after_a_crash_the_repository_around_is_not_taken_for_the_one_that_is_gone() {
+fn f14a_after_a_crash_an_outer_repository_is_not_mistaken_for_the_removed_one() {
     let sandbox = killed_without_git_directory();
     shell(
         &sandbox,

@@ -1,4 +1,4 @@
-//! Nothing an agent or an environment does sends us to another repository.
+//! No agent and no environment makes ralphtool work on another repository.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn f14a_a_removed_git_directory_inside_another_repository_harms_neither() {
 }
 
 #[test]
-fn f14b_another_work_tree_in_the_configuration_is_not_looked_at() {
+fn f14b_another_work_tree_in_the_configuration_is_not_read() {
     let sandbox = prepared(
         "mkdir $root/unrelated; echo precious > $root/unrelated/a.txt; echo precious > $root/unrelated/x",
     );

@@ -1,4 +1,4 @@
-//! Where git's content is not the user's bytes.
+//! Filters and line endings, with which git's content differs from the user's bytes.
 
 use pretty_assertions::assert_eq;
 
@@ -29,7 +29,7 @@ fn f09_what_a_filter_drops_comes_back() {
 }
 
 #[test]
-fn f09_a_file_git_cannot_store_is_told_and_kept_all_the_same() {
+fn f09_a_file_git_cannot_store_is_reported_and_kept() {
     for attributes in ["filter=gone", "text working-tree-encoding=UTF-16"] {
         let sandbox = prepared(&format!(
             "git config filter.gone.required true; git config filter.gone.clean 'no-such-program'

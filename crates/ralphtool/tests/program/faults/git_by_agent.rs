@@ -104,7 +104,7 @@ fn f13j_a_bisect_left_in_progress_is_ended() {
 }
 
 #[test]
-fn f13k_a_stash_of_the_agents_is_dropped_and_what_it_took_comes_back() {
+fn f13k_a_stash_of_the_agent_is_dropped_and_the_stashed_changes_are_restored() {
     leaves_no_trace(
         "echo mine > a.txt; git stash -q; echo mine > mine.txt",
         "echo x > a.txt; echo y > y; git stash push -q --include-untracked",
@@ -135,7 +135,7 @@ fn f13l_stashes_that_were_dropped_or_cleared_and_collected_come_back() {
 }
 
 #[test]
-fn f13m_branches_and_tags_an_attempt_makes_moves_or_deletes_are_told_and_kept() {
+fn f13m_branches_and_tags_an_attempt_changes_are_reported_and_kept() {
     let sandbox = prepared(
         "git branch gone; git branch moved; git tag gone-tag; git checkout -q gone
          echo g > g; git add g; git commit -qm precious; git checkout -q main",
@@ -168,7 +168,7 @@ fn f13m_branches_and_tags_an_attempt_makes_moves_or_deletes_are_told_and_kept() 
 }
 
 #[test]
-fn f13z_a_work_tree_an_attempt_adds_is_told_and_kept() {
+fn f13z_a_work_tree_an_attempt_adds_is_reported_and_kept() {
     let sandbox = Sandbox::new();
     sandbox.agent(
         "git worktree add -q \"$root/theirs\" -b theirs; echo t > \"$root/theirs/t\"; failed no",
@@ -211,7 +211,7 @@ const HOOKS: &str = "for hook in pre-commit post-commit commit-msg post-checkout
      done";
 
 #[test]
-fn f13q_hooks_an_attempt_installs_are_not_run_and_stop_no_checkpoint() {
+fn f13q_hooks_an_attempt_installs_are_not_run_and_block_no_checkpoint() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("mkdir -p .git/hooks; {HOOKS}\n{GOOD}"));
     goes_home(&sandbox);

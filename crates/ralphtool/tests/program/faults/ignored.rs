@@ -1,4 +1,4 @@
-//! Untracked and ignored files, whoever changes the rules.
+//! Untracked and ignored files, and changes of the ignore rules.
 
 use pretty_assertions::assert_eq;
 
@@ -35,7 +35,7 @@ fn f04_ignored_files_and_caches_an_attempt_makes_are_left_alone() {
 }
 
 #[test]
-fn f05a_an_ignore_rule_the_agent_drops_costs_no_ignored_file() {
+fn f05a_no_ignored_file_is_lost_when_the_agent_removes_an_ignore_rule() {
     let sandbox = leaves_no_trace(
         "echo SECRET=1 > .env; mkdir -p target; echo cache > target/cache",
         ": > .gitignore",
@@ -45,7 +45,7 @@ fn f05a_an_ignore_rule_the_agent_drops_costs_no_ignored_file() {
 }
 
 #[test]
-fn f05c_junk_behind_a_rule_of_the_agents_own_goes() {
+fn f05c_files_hidden_by_an_agents_own_ignore_rule_are_removed() {
     leaves_no_trace(
         "",
         "echo junk >> .gitignore; mkdir junk; echo x > junk/x
@@ -54,7 +54,7 @@ fn f05c_junk_behind_a_rule_of_the_agents_own_goes() {
 }
 
 #[test]
-fn f05d_junk_behind_a_rule_in_the_exclude_file_goes() {
+fn f05d_files_hidden_by_a_rule_in_the_exclude_file_are_removed() {
     leaves_no_trace(
         "",
         "mkdir -p .git/info; echo junk >> .git/info/exclude; echo x > junk",

@@ -1,4 +1,4 @@
-//! What only the index knows: staging is data.
+//! What only the index has: staging is data.
 
 use pretty_assertions::assert_eq;
 
@@ -12,7 +12,7 @@ const STAGED: &str = "printf '1\\n2\\n3\\n' > part.txt; git add part.txt; git co
     echo gone > gone.txt; echo old > old-name.txt; git add gone.txt old-name.txt; git commit -qm more -- gone.txt old-name.txt
     git rm -q gone.txt; git mv old-name.txt new-name.txt";
 
-/// An agent that makes every object nobody refers to go away, and does its work.
+/// An agent that removes every object that no ref reaches, and does its work.
 const COLLECTS: &str = "git reflog expire --expire=now --all; git gc -q --prune=now";
 
 #[track_caller]
@@ -35,7 +35,7 @@ fn staging_comes_back(before: &str) -> Sandbox {
 }
 
 #[test]
-fn f01a_f01b_f18k_what_was_staged_is_staged_again_whatever_git_collected() {
+fn f01a_f01b_f18k_staged_content_is_staged_again_even_if_git_collected_it() {
     let sandbox = staging_comes_back(STAGED);
     // In part.
     assert_eq!(sandbox.git("show :part.txt"), "1 staged\n2\n3\n");
@@ -66,6 +66,6 @@ fn f02_edits_behind_assume_unchanged_and_skip_worktree_survive_a_failed_attempt(
 }
 
 #[test]
-fn f02_the_flags_are_there_again_after_a_cleanup() {
+fn f02_cleanup_restores_the_flags() {
     staging_comes_back(FLAGS);
 }

@@ -11,7 +11,7 @@ use crate::faults::{fails, fails_without_a_trace, goes_on, shell};
 use crate::sandbox::{GOOD, Sandbox, everything, listing, there, until};
 
 /// A repository of a user who is not root, with hooks, a stash and packed refs, and a folder
-/// `outside` beside it that is no business of ralphtool's.
+/// `outside` beside it that ralphtool must not touch.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::unprivileged();
     shell(
@@ -27,7 +27,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// One attempt does something and fails: all is as it was at the checkpoint, nothing outside has
+/// One attempt does something and fails: everything is as at the checkpoint, nothing outside has
 /// changed, and the next run can work.
 #[track_caller]
 fn leaves_no_trace(misdeed: &str) -> Sandbox {
@@ -123,7 +123,7 @@ fn a_git_directory_that_is_the_users_own_link_is_linked_again() {
 }
 
 #[test]
-fn named_pipes_in_the_git_directory_hold_up_nothing() {
+fn named_pipes_in_the_git_directory_block_nothing() {
     for paths in [
         "HEAD config index",
         "packed-refs refs/heads/main logs/HEAD",
@@ -161,7 +161,7 @@ fn files_in_place_of_folders_of_the_git_directory_are_moved_aside() {
 }
 
 #[test]
-fn files_of_the_git_directory_that_may_not_be_read_are_opened() {
+fn unreadable_files_of_the_git_directory_are_made_readable() {
     leaves_no_trace(
         "chmod 000 .git/index .git/packed-refs .git/info/exclude .git/HEAD .git/config",
     );
@@ -201,7 +201,7 @@ fn an_object_of_another_user_that_may_not_be_read_stops_nothing() {
 }
 
 #[test]
-fn a_top_folder_an_attempt_locks_is_opened_and_gets_its_mode_back() {
+fn a_top_folder_an_attempt_locks_gets_its_mode_back() {
     for mode in ["000", "400", "555"] {
         let sandbox = sandbox();
         shell(&sandbox, "chmod 750 .");
@@ -234,7 +234,7 @@ fn modes_of_folders_in_the_git_directory_are_restored() {
 }
 
 #[test]
-fn hooks_in_subfolders_are_restored_and_new_ones_go() {
+fn hooks_in_subfolders_are_restored_and_new_ones_removed() {
     leaves_no_trace(
         "echo evil > .git/hooks/pre-commit.d/lint; echo evil > .git/hooks/pre-commit.d/more
          mkdir -p .git/hooks/pre-push.d/deep; echo evil > .git/hooks/pre-push.d/deep/hook",
@@ -331,7 +331,7 @@ fn branches_whose_files_an_attempt_removed_are_restored() {
 }
 
 #[test]
-fn a_story_that_spoils_its_task_file_has_failed() {
+fn a_story_that_damages_its_task_file_fails() {
     for misdeed in [
         "truncate -s 200G \"$file\"",
         "rm \"$file\"; mkdir \"$file\"",
@@ -370,7 +370,7 @@ fn nothing_is_written_through_a_link_in_place_of_a_folder_of_the_tree() {
 }
 
 #[test]
-fn a_story_that_spoils_files_git_reads_first_does_not_lock_its_user_out() {
+fn git_works_after_a_story_that_damages_shallow_or_packed_refs() {
     for misdeed in ["echo garbage > .git/shallow", ": > .git/packed-refs"] {
         let sandbox = sandbox();
         let tags = sandbox.git("tag");

@@ -1,5 +1,5 @@
 //! The fault table: what an agent, a user, git's settings or the machine does to a repository, one
-//! test a fault. `docs/reliability.md` has the table; a test's name begins with the row it proves.
+//! test per fault. `docs/reliability.md` has the table; some names begin with the id of their row.
 //!
 //! Each test is the real program on a real repository with a shell script for an agent.
 
@@ -51,7 +51,7 @@ fn shell(sandbox: &Sandbox, line: &str) {
     assert!(output.status.success(), "{line}: {told}");
 }
 
-/// One attempt does something and fails: all is as it was at the checkpoint, and the next run can
+/// One attempt does something and fails: everything is as at the checkpoint, and the next run can
 /// work.
 #[track_caller]
 fn leaves_no_trace(before: &str, misdeed: &str) -> Sandbox {
@@ -61,7 +61,7 @@ fn leaves_no_trace(before: &str, misdeed: &str) -> Sandbox {
     sandbox
 }
 
-/// One attempt does something and fails: all is as it was at the checkpoint.
+/// One attempt does something and fails: everything is as at the checkpoint.
 #[track_caller]
 fn fails_without_a_trace(sandbox: &Sandbox, misdeed: &str) {
     fails(sandbox, misdeed);
@@ -70,8 +70,8 @@ fn fails_without_a_trace(sandbox: &Sandbox, misdeed: &str) {
     assert_eq!(sandbox.git("fsck --no-dangling --connectivity-only"), "");
 }
 
-/// The same of the work tree alone: where git itself runs filters, what it says of a copy is not
-/// what it says of the tree.
+/// The same for the work tree alone: where git itself runs filters, its status of a copy differs
+/// from its status of the tree.
 #[track_caller]
 fn files_come_back(sandbox: &Sandbox, misdeed: &str) {
     fails(sandbox, misdeed);
@@ -137,7 +137,7 @@ fn is_saved(before: &str, deed: &str) -> Sandbox {
     sandbox
 }
 
-/// A whole run that goes home.
+/// A whole run that ends with a cleanup.
 #[track_caller]
 fn goes_home(sandbox: &Sandbox) {
     sandbox

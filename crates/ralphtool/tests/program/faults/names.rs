@@ -11,7 +11,7 @@ use crate::faults::{
 use crate::sandbox::{GOOD, files_and_times, listing};
 
 #[test]
-fn f06_empty_folders_modes_and_linked_files_come_back_and_pipes_are_no_obstacle() {
+fn f06_empty_folders_modes_and_hard_links_are_restored_and_pipes_ignored() {
     let sandbox = leaves_no_trace(
         "mkdir -p empty/deep; echo s > secret; chmod 600 secret; echo g > group; chmod 664 group
          mkfifo pipe; echo l > link1; ln link1 link2; mkdir locked; chmod 700 locked",
@@ -32,7 +32,7 @@ fn f06_files_an_attempt_does_not_touch_are_not_written() {
         .run(&["loop", "c", "--max-retries", "0"])
         .ends_with(1);
     let mut after = files_and_times(&sandbox.repo);
-    // What was put back has the present time, so that build tools notice.
+    // Restored files have the current time, so that build tools notice.
     after.insert("dir/b.txt".to_owned(), before["dir/b.txt"].clone());
     assert_eq!(after, before);
     assert_eq!(["a.txt", "link1", "link2"].map(inode), inodes);
@@ -76,7 +76,7 @@ const ODD_NAMES: &str = r#"odd() { # odd TEXT
 "#;
 
 #[test]
-fn f08_odd_names_come_back_and_go() {
+fn f08_a_failed_attempt_restores_files_with_odd_names() {
     leaves_no_trace(
         &format!("{ODD_NAMES} odd mine; rm 'odd/:!x' 'odd/*'"),
         &format!("{ODD_NAMES} odd agent; rm 'odd/-n' odd/*quoted*"),
@@ -84,7 +84,7 @@ fn f08_odd_names_come_back_and_go() {
 }
 
 #[test]
-fn f08_odd_names_are_saved_and_go_home() {
+fn f08_files_with_odd_names_are_saved() {
     let sandbox = is_saved("", &format!("{ODD_NAMES} odd made"));
     let made = sandbox.git("-c core.quotePath=true ls-tree -r -z --name-only HEAD odd");
     assert_eq!(made.split_terminator('\0').count(), 13);
@@ -92,7 +92,7 @@ fn f08_odd_names_are_saved_and_go_home() {
 }
 
 #[test]
-fn f08b_a_rename_in_case_only_is_undone_where_git_believes_case_does_not_matter() {
+fn f08b_a_rename_in_case_only_is_undone_with_core_ignore_case() {
     let sandbox = leaves_no_trace(
         "git config core.ignoreCase true",
         "git mv -f a.txt A.TXT; mv dir/b.txt dir/B.txt; git add -A; git commit -qm case",
@@ -102,7 +102,7 @@ fn f08b_a_rename_in_case_only_is_undone_where_git_believes_case_does_not_matter(
 }
 
 #[test]
-fn f08b_a_rename_in_case_only_is_saved_where_git_believes_case_does_not_matter() {
+fn f08b_a_rename_in_case_only_is_saved_with_core_ignore_case() {
     let sandbox = is_saved("git config core.ignoreCase true", "mv a.txt A.txt");
     let names = sandbox.git("ls-tree --name-only HEAD");
     assert!(

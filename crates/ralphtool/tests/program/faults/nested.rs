@@ -30,7 +30,7 @@ fn f12b_a_story_that_makes_an_empty_repository_is_saved() {
 }
 
 #[test]
-fn f12c_a_repository_a_failed_attempt_makes_goes() {
+fn f12c_a_repository_a_failed_attempt_makes_is_removed() {
     leaves_no_trace("", INNER);
     leaves_no_trace("", "git init -q inner; git init -q dir/deep");
 }

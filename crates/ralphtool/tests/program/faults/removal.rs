@@ -15,7 +15,7 @@ const ORDERS: [&str; 2] = [
     "{ find .git/HEAD .git/ralphtool.id .git/refs .git/objects -depth; find .git/* -depth; }",
 ];
 
-/// What a start after the kill makes of the first paths of an order being gone.
+/// What a start after the kill does if the first paths of an order are gone.
 fn is_repaired_after(order: &str, removed: usize) -> Result<(), String> {
     let sandbox = Sandbox::rich();
     let before = everything(&sandbox.repo);
@@ -106,7 +106,7 @@ fn locks_that_a_killed_git_left_in_a_submodule_and_in_logs_are_moved_aside() {
 }
 
 #[test]
-fn the_git_directory_of_a_submodule_that_a_story_removed_comes_back_only_where_it_is_needed() {
+fn a_submodules_removed_git_directory_is_restored_only_if_needed() {
     for (misdeed, is_needed) in [
         ("rm -rf .git/modules/sub", true),
         ("rm .git/modules/sub/HEAD", true),

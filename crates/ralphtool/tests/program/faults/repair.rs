@@ -1,5 +1,5 @@
 //! A git directory that lost a part, all of it, or holds wrong bytes: only the part is repaired, and
-//! what was in it besides objects and refs comes back too.
+//! what was in it besides objects and refs is restored too.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -132,7 +132,7 @@ fn single_files_of_lfs_and_annex_content_that_an_attempt_removes_are_restored() 
 }
 
 #[test]
-fn lfs_and_annex_content_is_restored_through_no_link() {
+fn lfs_and_annex_content_is_not_restored_through_a_link() {
     let before = format!("{RICH}; mkdir $root/elsewhere");
     for misdeed in [
         "rm -rf .git/lfs; ln -s $root/elsewhere .git/lfs",
@@ -236,7 +236,7 @@ const BORROWED: &str = "git clone -q --bare . $root/lender.git
     git repack -adlq; git prune-packed; echo mine > mine.txt";
 
 #[test]
-fn a_repository_that_borrows_objects_still_does_after_an_attempt_took_that_away() {
+fn a_repository_that_borrows_objects_gets_its_alternates_back() {
     for misdeed in [
         "rm -rf .git",
         "rm .git/objects/info/alternates",
@@ -259,7 +259,7 @@ fn a_repository_that_borrows_objects_still_does_after_an_attempt_took_that_away(
     assert_eq!(sandbox.git("fsck --no-dangling"), "");
 }
 
-/// The line of the one file of ours in a git directory.
+/// The line of ralphtool's one file in a git directory.
 fn id_line(sandbox: &Sandbox) -> String {
     let text = everything(&sandbox.repo);
     let line = text
@@ -337,7 +337,7 @@ fn stashes_in_reftables_that_a_story_dropped_come_back_when_the_run_is_abandoned
 }
 
 #[test]
-fn a_repository_with_reftables_is_restored_as_one() {
+fn a_repository_with_reftables_is_restored_with_reftables() {
     let reftable = "rm -rf .git/logs; git refs migrate --ref-format=reftable; git tag v1";
     for misdeed in [
         "rm -rf .git",
@@ -440,7 +440,7 @@ fn a_run_whose_git_directory_is_damaged_after_a_crash_can_be_abandoned_at_once()
 }
 
 #[test]
-fn a_story_that_makes_the_repository_bare_does_not_lock_its_user_out() {
+fn core_bare_and_core_worktree_are_restored_after_a_finished_story() {
     for (misdeed, choice) in [
         ("git config core.bare true", "--cleanup"),
         ("git config core.worktree /nowhere", "--abandon"),
@@ -505,7 +505,7 @@ fn an_abandon_leaves_no_corrupt_repository_behind() {
     }
 }
 
-/// The files of all blobs, one a line.
+/// The files of all blobs, one per line.
 const BLOBS: &str = r"git cat-file --batch-all-objects --batch-check |
     sed -n 's,^\(..\)\([^ ]*\) blob.*,.git/objects/\1/\2,p'";
 
@@ -585,7 +585,7 @@ fn objects_of_saved_attempts_stay_out_of_the_repository() {
 }
 
 #[test]
-fn a_list_of_borrowed_objects_that_an_attempt_made_goes() {
+fn an_alternates_file_that_an_attempt_made_is_removed() {
     let sandbox = leaves_no_trace("", "echo $root/elsewhere > .git/objects/info/alternates");
     assert!(there(&sandbox.repo.join(".git/objects/info/alternates")).is_none());
 }
@@ -663,7 +663,7 @@ fn git_does_not_wait_for_a_pipe_in_place_of_ignore_rules() {
 }
 
 #[test]
-fn remotes_named_in_gits_oldest_ways_are_restored() {
+fn remotes_in_the_branches_and_remotes_folders_are_restored() {
     let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";
     let misdeed = "echo /evil > .git/branches/mine; echo /evil > .git/branches/more
         echo 'URL: /evil' > .git/remotes/origin; mkdir .git/branches/folder; echo x > .git/branches/folder/x";
@@ -686,7 +686,7 @@ fn garbage(path: &str) -> String {
 }
 
 #[test]
-fn a_spoiled_commit_graph_or_index_of_packs_stops_neither_a_run_nor_git() {
+fn a_damaged_commit_graph_or_multi_pack_index_stops_neither_a_run_nor_git() {
     let graph = "git repack -adq; git commit-graph write --reachable";
     let chain = "git repack -adq; git commit-graph write --reachable --split";
     let packs = "git repack -adq; git multi-pack-index write";
@@ -712,7 +712,7 @@ fn records(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn replace_refs_of_a_failed_attempt_go_and_those_of_the_user_stay() {
+fn replace_refs_of_a_failed_attempt_are_removed_and_the_users_stay() {
     let before = "echo 2 > a.txt; git commit -qam second; git replace HEAD~1 HEAD";
     for misdeed in [
         "echo x > a.txt; git commit -qam x; git replace -f main HEAD",
@@ -737,7 +737,7 @@ fn replace_refs_of_a_failed_attempt_go_and_those_of_the_user_stay() {
 }
 
 #[test]
-fn a_repository_in_a_folder_with_a_new_line_in_its_name() {
+fn a_repository_in_a_folder_with_a_newline_in_its_name_works() {
     let mut sandbox = Sandbox::new();
     let odd = sandbox.root.join("new\nline");
     fs::rename(&sandbox.repo, &odd).unwrap();

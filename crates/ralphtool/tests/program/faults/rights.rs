@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::faults::{fails_without_a_trace, goes_on, shell};
 use crate::sandbox::Sandbox;
 
-/// One attempt of a user who is not root does something and fails: all is as it was at the
+/// One attempt of a user who is not root does something and fails: everything is as at the
 /// checkpoint, and the next run can work.
 #[track_caller]
 fn leaves_no_trace(before: &str, misdeed: &str) -> Sandbox {
@@ -17,7 +17,7 @@ fn leaves_no_trace(before: &str, misdeed: &str) -> Sandbox {
 }
 
 #[test]
-fn f20_files_and_folders_an_attempt_locks_are_put_back() {
+fn f20_files_and_folders_an_attempt_locks_are_restored() {
     let sandbox = leaves_no_trace(
         "mkdir ro; echo r > ro/r; chmod 555 ro; echo s > secret; chmod 400 secret",
         "chmod u+w ro; rm ro/r; chmod 555 ro; mkdir -p made/x; echo j > made/x/j; chmod 000 made/x; chmod 555 made
@@ -29,7 +29,7 @@ fn f20_files_and_folders_an_attempt_locks_are_put_back() {
 }
 
 #[test]
-fn f20_a_git_directory_an_attempt_locks_is_put_back() {
+fn f20_a_git_directory_an_attempt_locks_is_restored() {
     leaves_no_trace(
         "",
         "chmod 444 .git/config; chmod 555 .git/refs/heads .git/refs .git; echo x > a.txt",

@@ -1,4 +1,4 @@
-//! Settings of git that make its plain commands fail, hang, change files or look away.
+//! Settings of git that make its plain commands fail, hang, change files or miss changes.
 
 use pretty_assertions::assert_eq;
 
@@ -32,7 +32,7 @@ fn f16m_untracked_files_that_status_does_not_show_are_saved_and_undone() {
 }
 
 #[test]
-fn f16n_modes_come_back_where_git_does_not_look_at_them() {
+fn f16n_modes_are_restored_with_core_file_mode_off() {
     leaves_no_trace(
         "git config core.fileMode false; echo s > run.sh; chmod 755 run.sh; git add run.sh; git commit -qm run",
         "chmod 644 run.sh; chmod 755 a.txt; echo x >> run.sh",
@@ -40,7 +40,7 @@ fn f16n_modes_come_back_where_git_does_not_look_at_them() {
 }
 
 #[test]
-fn f16o_links_come_back_where_git_believes_there_are_none() {
+fn f16o_links_are_restored_with_core_symlinks_off() {
     leaves_no_trace(
         "ln -s a.txt link; git add link; git commit -qm link; git config core.symlinks false",
         "rm link; echo a.txt > link; ln -s b.txt dir/another",
@@ -48,7 +48,7 @@ fn f16o_links_come_back_where_git_believes_there_are_none() {
 }
 
 #[test]
-fn f16p_a_repository_of_somebody_else_is_refused_with_gits_own_words() {
+fn f16p_a_repository_of_another_user_is_refused_with_gits_own_message() {
     let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
@@ -65,7 +65,7 @@ fn f16p_a_repository_of_somebody_else_is_refused_with_gits_own_words() {
 }
 
 #[test]
-fn f16v_a_file_system_monitor_that_sees_nothing_is_not_asked() {
+fn f16v_a_file_system_monitor_is_not_used() {
     let before = "printf '#!/bin/sh\\nprintf \"token\\\\0\"\\n' > $root/monitor; chmod +x $root/monitor
         git config core.fsmonitor $root/monitor; git config core.fsmonitorHookVersion 2; git status; git update-index --fsmonitor; git status";
     leaves_no_trace(before, "echo x > a.txt");

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::faults::{fails_without_a_trace, goes_home, leaves_no_trace, prepared, store};
 use crate::sandbox::{GOOD, Sandbox, everything};
 
-/// Refused with exit code 2 and some words; nothing of the repository is touched.
+/// Refused with exit code 2 and this message; nothing in the repository is touched.
 #[track_caller]
 fn refused(sandbox: &Sandbox, words: &str) {
     let before = everything(&sandbox.repo);
@@ -54,7 +54,7 @@ fn f15d_a_branch_of_an_earlier_run_is_kept_in_the_vault_whatever_git_collects() 
 }
 
 #[test]
-fn f15e_a_run_that_begins_on_the_branch_of_a_kept_one_goes_home_to_where_that_began() {
+fn f15e_cleanup_of_a_run_on_a_kept_runs_branch_returns_to_where_that_run_began() {
     let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(sandbox.branch(), "ralph/c");
@@ -64,7 +64,7 @@ fn f15e_a_run_that_begins_on_the_branch_of_a_kept_one_goes_home_to_where_that_be
 }
 
 #[test]
-fn f15g_a_cleanup_where_another_work_tree_took_the_original_branch_loses_nothing() {
+fn f15g_cleanup_loses_nothing_if_another_work_tree_has_the_original_branch() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "[ $RALPHTOOL_STORY != 2 ] || git worktree add -q $root/other main\n{GOOD}"
@@ -116,7 +116,7 @@ fn f15j_a_sparse_checkout_with_files_outside_its_cone_works() {
 }
 
 #[test]
-fn f15k_a_split_index_works_though_its_shared_part_goes() {
+fn f15k_a_split_index_works_after_its_shared_part_is_removed() {
     let sandbox =
         prepared("git update-index --split-index; echo staged > s; git add s; echo more > s");
     sandbox.agent(&format!(
@@ -133,7 +133,7 @@ const CONFLICT: &str =
     echo ours > a.txt; git commit -qam ours";
 
 #[test]
-fn f15l_a_merge_in_progress_is_refused_though_all_is_resolved() {
+fn f15l_a_merge_in_progress_is_refused_even_with_all_conflicts_resolved() {
     let sandbox = prepared(&format!(
         "{CONFLICT}; git merge -q side || true; echo both > a.txt; git add a.txt"
     ));

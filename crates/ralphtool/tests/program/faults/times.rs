@@ -1,4 +1,4 @@
-//! Edits that times do not show, and objects that a collection would take.
+//! Edits that file times do not show, and objects that a garbage collection would remove.
 
 use pretty_assertions::assert_eq;
 
@@ -23,7 +23,7 @@ fn f25_an_edit_of_the_same_size_in_the_same_second_is_saved_and_undone() {
 }
 
 #[test]
-fn f16r_an_edit_of_the_same_size_whose_time_was_put_back_is_saved() {
+fn f16r_an_edit_that_keeps_size_and_time_is_saved() {
     let sandbox = is_saved(
         "touch -t 202001010000 a.txt; git status",
         "cp -p a.txt $root/stamp; printf 'ONE\\n' > a.txt; touch -r $root/stamp a.txt",
@@ -41,7 +41,7 @@ fn f16s_a_file_replaced_by_one_of_the_same_size_and_time_is_undone() {
 }
 
 #[test]
-fn f26_a_collection_of_the_users_takes_nothing_from_the_vault() {
+fn f26_the_users_git_gc_removes_nothing_from_the_vault() {
     let sandbox = prepared("echo mine > mine.txt");
     sandbox.agent(
         "echo idea > idea.txt; git add idea.txt; git commit -qm idea; echo more > more.txt; failed no",

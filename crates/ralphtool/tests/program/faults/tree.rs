@@ -1,4 +1,4 @@
-//! What a scan, a save and a restore make of the folders and files of a work tree.
+//! What a scan, a save and a restore do with the folders and files of a work tree.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -144,7 +144,7 @@ const MAKE_LONG: &str = "long() {
 ";
 
 #[test]
-fn a_failed_attempt_restores_files_with_long_holes_and_its_own_go() {
+fn a_failed_attempt_restores_sparse_files_and_removes_its_own() {
     let sandbox = prepared(&format!(
         "{MAKE_LONG} long disk.img; long other.img; echo t > tracked; git add tracked; git commit -qm t"
     ));
@@ -171,7 +171,7 @@ fn a_failed_attempt_restores_files_with_long_holes_and_its_own_go() {
 }
 
 #[test]
-fn a_story_that_makes_a_file_with_long_holes_is_saved_without_it() {
+fn a_story_that_makes_a_sparse_file_is_saved_without_it() {
     let sandbox = Sandbox::new();
     sandbox.config("largest_file = \"off\"");
     sandbox.agent(&format!(
@@ -220,7 +220,7 @@ fn deep_files(folder: &Path) -> usize {
 }
 
 #[test]
-fn a_failed_attempt_that_makes_paths_longer_than_any_call_takes_is_undone() {
+fn a_failed_attempt_that_makes_too_long_paths_is_undone() {
     let sandbox = prepared("");
     attempts_start_from_the_same_tree(
         &sandbox,
@@ -239,7 +239,7 @@ fn a_failed_attempt_that_makes_paths_longer_than_any_call_takes_is_undone() {
 }
 
 #[test]
-fn a_story_that_makes_paths_longer_than_any_call_takes_is_saved_and_abandoned() {
+fn a_story_that_makes_too_long_paths_can_be_saved_and_abandoned() {
     let sandbox = Sandbox::new();
     let before = files(&sandbox.repo);
     sandbox.agent(&format!(
@@ -268,7 +268,7 @@ fn a_story_that_makes_paths_longer_than_any_call_takes_is_saved_and_abandoned() 
 }
 
 #[test]
-fn a_users_own_paths_longer_than_any_call_takes_stop_no_run_and_stay() {
+fn too_long_paths_of_the_user_stay_and_stop_no_run() {
     let sandbox = prepared(&format!("{MAKE_DEEP} deep mine"));
     sandbox.agent("echo x > a.txt; rm mine/near.txt; failed no");
     sandbox
@@ -282,7 +282,7 @@ fn a_users_own_paths_longer_than_any_call_takes_stop_no_run_and_stay() {
 }
 
 #[test]
-fn a_link_named_like_the_file_of_submodules_stays_out_of_commits_and_is_named() {
+fn a_link_named_gitmodules_stays_out_of_commits_and_is_named() {
     let sandbox = Sandbox::new();
     sandbox.agent(
         "ln -s a.txt .gitmodules; mkdir sub; ln -s ../a.txt sub/.GitModules
@@ -309,7 +309,7 @@ fn a_link_named_like_the_file_of_submodules_stays_out_of_commits_and_is_named() 
 }
 
 #[test]
-fn names_of_one_file_are_names_of_one_file_after_a_restore() {
+fn restore_keeps_hard_links_hard_linked() {
     let sandbox = prepared(
         "echo l > link1; ln link1 link2; mkdir sub; ln link1 sub/link3; echo l > apart
          echo t > t1; ln t1 t2; git add t1 t2; git commit -qm linked",
@@ -340,7 +340,7 @@ fn names_of_one_file_are_names_of_one_file_after_a_restore() {
 }
 
 #[test]
-fn root_restores_files_for_the_owner_they_had() {
+fn root_restores_files_with_their_owner() {
     if !rustix::process::geteuid().is_root() {
         return;
     }

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use crate::sandbox::{GOOD, Sandbox, there};
 
 #[test]
-fn f18g_git_commands_of_the_users_and_a_run_do_not_stop_each_other() {
+fn f18g_git_commands_of_the_user_and_a_run_do_not_block_each_other() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "[ $attempt != 1 ] || {{ echo x > a.txt; failed no; exit; }}\n{GOOD}"

@@ -1,4 +1,4 @@
-//! Flags that no other file of tests is about.
+//! Flags that no other test file covers.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
@@ -99,7 +99,7 @@ fn only_the_story_of_the_flag_is_done() {
 }
 
 #[test]
-fn a_resumed_run_is_told_as_its_flags_say() {
+fn a_resumed_run_prints_what_its_flags_ask_for() {
     let told = |flag: &str| {
         let sandbox = stopped();
         sandbox.agent(&format!("echo 'Words of the agent.'\n{GOOD}"));
@@ -122,7 +122,7 @@ fn a_resumed_run_is_told_as_its_flags_say() {
 }
 
 #[test]
-fn loop_goes_on_with_an_interrupted_run_as_resume_says() {
+fn loop_resumes_an_interrupted_run_like_resume() {
     let sandbox = ended_by(Signal::KILL);
     sandbox.agent(GOOD);
     sandbox.run(&["loop", "c", "--resume"]).ends_with(0);
@@ -182,7 +182,7 @@ fn short_names_do_what_the_long_ones_do() {
     let watched = sandbox.run(&["status", "-w"]).ends_with(0).stdout;
     let end = " all stories are done; its branch is kept\n";
     assert!(watched.ends_with(end), "{watched}");
-    // Without a terminal nobody could be asked.
+    // Without a terminal there is no question.
     sandbox.tasks(crate::sandbox::TASKS);
     sandbox.run(&["finish", "--cleanup"]).ends_with(0);
     sandbox.tasks(crate::sandbox::TASKS);
@@ -195,9 +195,9 @@ fn short_names_do_what_the_long_ones_do() {
 }
 
 #[test]
-fn the_demo_tells_more_when_asked() {
+fn the_demo_prints_more_with_verbose() {
     let sandbox = Sandbox::bare_folder();
-    // All at the same time: it takes its time, to be looked at.
+    // All at the same time: the demo is slow on purpose, so that people can watch it.
     let started =
         [&["demo"][..], &["demo", "-v"], &["demo", "--verbose"]].map(|args| sandbox.start(args));
     let lines = started.map(|it| it.end().ends_with(0).stdout.lines().count());

@@ -1,4 +1,4 @@
-//! Keys of the configuration file that no other file of tests is about.
+//! Keys of the configuration file that no other test file covers.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn a_story_is_tried_once_more_than_the_retries_allow() {
 }
 
 #[test]
-fn the_end_is_the_one_that_was_chosen() {
+fn the_run_ends_as_on_finish_says() {
     let sandbox = with("on_finish = \"cleanup\"", "");
     sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(sandbox.branch(), "main");
@@ -57,7 +57,7 @@ fn the_end_is_the_one_that_was_chosen() {
 }
 
 #[test]
-fn a_limit_without_an_end_is_paused_for_as_long_as_was_said() {
+fn limit_pause_is_the_pause_at_a_limit_without_an_end() {
     let sandbox = speaking(
         "limit_pause = \"100ms\"",
         "",
@@ -73,7 +73,7 @@ fn a_limit_without_an_end_is_paused_for_as_long_as_was_said() {
 }
 
 #[test]
-fn room_that_is_to_stay_free_keeps_a_run_from_starting() {
+fn a_run_does_not_start_without_least_free_space() {
     let sandbox = with("least_free = \"1000000TB\"", "");
     let before = everything(&sandbox.repo);
     let output = sandbox.run(&["loop", "c"]).ends_with(2);
@@ -113,7 +113,7 @@ fn a_gate_has_a_name_a_command_and_a_time() {
 }
 
 #[test]
-fn a_gate_without_a_baseline_counts_though_it_was_red_before() {
+fn a_gate_without_a_baseline_fails_even_if_it_was_red_before() {
     let gate = "[[gate]]\nname = \"red\"\nrun = \"false\"\n";
     let sandbox = with("max_retries = 0", gate);
     sandbox.run(&["loop", "c"]).ends_with(0);
@@ -196,7 +196,7 @@ fn a_story_of_one_change_has_a_model_of_its_own() {
 }
 
 #[test]
-fn a_program_is_told_only_of_what_it_asked_for() {
+fn a_notification_command_gets_only_the_configured_occasions() {
     let sandbox = Sandbox::new();
     let herald = sandbox.root.join("herald.sh");
     let note = sandbox.root.join("noted");

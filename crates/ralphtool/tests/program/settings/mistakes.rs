@@ -1,11 +1,11 @@
-//! Values of the configuration file that cannot be: each is refused where it stands, and nothing
-//! is touched.
+//! Invalid values of the configuration file: each is refused with its position, and nothing is
+//! touched.
 
 use pretty_assertions::assert_eq;
 
 use crate::sandbox::{Sandbox, everything};
 
-/// Lines of a file, and what is said of them.
+/// Lines of a file, and the message about them.
 const MISTAKES: &[(&str, &str)] = &[
     // Names and texts.
     ("agent = 1", "1:9: expected a string, found integer"),

@@ -35,7 +35,7 @@ fn run_with(sandbox: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Out
     sandbox.start_command(command).end()
 }
 
-/// What the agents wrote down of themselves, beside the repository.
+/// What the agents wrote about themselves, beside the repository.
 fn noted(sandbox: &Sandbox) -> Vec<String> {
     let text = std::fs::read_to_string(sandbox.root.join("noted")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

@@ -1,8 +1,8 @@
 //! No key, flag or variable without a test that shows what it does.
 //!
 //! The keys are those the program names when it meets one it does not know, the flags those of
-//! its help, the variables those its source mentions. A new one fails here until the table says
-//! which test is about it; so does one that is gone.
+//! its help, the variables those its source mentions. A new one fails here until the table names
+//! its test; so does one that was removed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,7 +67,7 @@ fn commands_and_flags() -> Vec<(String, Vec<String>)> {
         let help = sandbox.run(&words).ends_with(0).stdout;
         let inner = help.lines().skip_while(|line| *line != "Commands:").skip(1);
         for line in inner.take_while(|line| !line.is_empty()) {
-            // A description that goes on in the next line stands further in.
+            // A description that continues on the next line is indented further.
             if let Some(name) = line.strip_prefix("  ").filter(|it| !it.starts_with(' ')) {
                 let name = name.split(' ').next().unwrap();
                 open.push(format!("{command} {name}").trim().to_owned());

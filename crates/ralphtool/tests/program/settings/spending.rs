@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::settings::{reason, receipt, speaking};
 
-/// Uses a thousand tokens, which cost a dollar, and then goes on for ever.
+/// Uses a thousand tokens, which cost a dollar, and then never ends.
 const USES: &str = r#"printf '%s\n' '{"type":"assistant","message":{"id":"a","content":[],"usage":{"input_tokens":1000,"output_tokens":0}}}'
 sleep 300"#;
 

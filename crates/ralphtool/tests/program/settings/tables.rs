@@ -11,10 +11,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "max_retries",
         "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
     ),
-    (
-        "on_finish",
-        "settings/keys::the_end_is_the_one_that_was_chosen",
-    ),
+    ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
         "strict_tasks",
         "hostile::strict_tasks_fails_an_attempt_that_leaves_boxes_open_and_names_them",
@@ -33,7 +30,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     (
         "limit_pause",
-        "settings/keys::a_limit_without_an_end_is_paused_for_as_long_as_was_said",
+        "settings/keys::limit_pause_is_the_pause_at_a_limit_without_an_end",
     ),
     (
         "largest_file",
@@ -41,7 +38,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     (
         "least_free",
-        "settings/keys::room_that_is_to_stay_free_keeps_a_run_from_starting",
+        "settings/keys::a_run_does_not_start_without_least_free_space",
     ),
     (
         "vault_limit",
@@ -117,35 +114,35 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     (
         "gate.baseline",
-        "settings/keys::a_gate_without_a_baseline_counts_though_it_was_red_before",
+        "settings/keys::a_gate_without_a_baseline_fails_even_if_it_was_red_before",
     ),
     (
         "gate.when",
-        "gates::a_gate_at_the_end_opens_the_last_story_again_until_it_passes",
+        "gates::a_gate_at_the_end_reopens_the_last_story_until_it_passes",
     ),
     (
         "gate.keep_changes",
-        "gates::what_a_formatter_changes_is_part_of_the_work_and_nothing_of_the_others",
+        "gates::a_formatters_changes_are_committed_and_those_of_other_gates_are_not",
     ),
     (
         "tamper.boxes",
-        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
         "tamper.specs",
-        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
         "tamper.tests",
-        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
         "tamper.config",
-        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
         "tamper.outside",
-        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_told",
+        "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
         "tamper.roots",
@@ -157,11 +154,11 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     (
         "notify.bell",
-        "tui/plain::the_terminal_calls_its_user_at_the_end_with_a_screen_and_without",
+        "tui/plain::the_terminal_bell_rings_at_the_end_with_a_screen_and_without",
     ),
     (
         "notify.on",
-        "settings/keys::a_program_is_told_only_of_what_it_asked_for",
+        "settings/keys::a_notification_command_gets_only_the_configured_occasions",
     ),
     (
         "agents.NAME.command",
@@ -242,9 +239,9 @@ pub(crate) const GLOBAL: &[(&str, &str)] = &[
 
 const DRY_AND_JSON: &str = "afterwards::a_dry_run_touches_nothing_and_json_is_one_object";
 const SETS_ITS_KEY: &str = "settings/flags::each_flag_sets_its_key_for_loop_and_for_resume";
-const RESUMED: &str = "settings/flags::a_resumed_run_is_told_as_its_flags_say";
+const RESUMED: &str = "settings/flags::a_resumed_run_prints_what_its_flags_ask_for";
 const SHORT: &str = "settings/flags::short_names_do_what_the_long_ones_do";
-const DEMO: &str = "settings/flags::the_demo_tells_more_when_asked";
+const DEMO: &str = "settings/flags::the_demo_prints_more_with_verbose";
 const OTHER_RUN: &str = "settings/flags::attempts_of_another_run_are_listed_compared_and_restored";
 const OLD_RUNS: &str = "housekeeping::old_runs_are_listed_and_then_removed_and_the_last_one_stays";
 
@@ -272,7 +269,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ),
             (
                 "--agent",
-                "demo::the_demo_agent_leaves_a_line_a_story_on_any_other_change",
+                "demo::the_demo_agent_writes_one_line_per_story_on_any_other_change",
             ),
             (
                 "--model",
@@ -294,14 +291,17 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--timeout",
                 "stopping::an_agent_that_never_ends_is_ended_after_the_timeout",
             ),
-            ("--command-timeout", "broken::a_git_that_hangs"),
+            (
+                "--command-timeout",
+                "broken::a_git_that_hangs_stops_the_run_and_loses_nothing",
+            ),
             (
                 "--max-wait",
                 "stopping::a_limit_that_lasts_longer_than_allowed_ends_the_run",
             ),
             (
                 "--max-cost",
-                "budgets::a_budget_warns_stops_and_a_higher_one_goes_on",
+                "budgets::a_budget_warns_and_stops_the_run_and_a_higher_one_continues_it",
             ),
             (
                 "--max-tokens",
@@ -319,23 +319,26 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--max-story-tokens",
                 "budgets::a_story_has_its_own_budget_over_all_attempts",
             ),
-            ("--max-story-time", "budgets::the_time_bounds_a_gate_too"),
+            (
+                "--max-story-time",
+                "budgets::the_time_budget_stops_a_gate_too",
+            ),
             ("--on-finish", "scenarios::cleanup_option_selected"),
-            ("--no-tui", "tui/plain::flags_ask_for_a_log_instead"),
-            ("--json", "json::a_whole_run_is_told_in_order"),
+            ("--no-tui", "tui/plain::flags_select_a_log_instead"),
+            ("--json", "json::the_events_of_a_run_are_in_order"),
             ("--dry-run", "refusals::a_dry_run_touches_nothing"),
             ("--trust", "trust::a_flag_or_a_variable_allows_it_once"),
-            ("-v", "tui/plain::flags_ask_for_a_log_instead"),
+            ("-v", "tui/plain::flags_select_a_log_instead"),
             ("--verbose", SHORT),
-            ("-q", "tui/plain::flags_ask_for_a_log_instead"),
+            ("-q", "tui/plain::flags_select_a_log_instead"),
             ("--quiet", SHORT),
             (
                 "--resume",
-                "settings/flags::loop_goes_on_with_an_interrupted_run_as_resume_says",
+                "settings/flags::loop_resumes_an_interrupted_run_like_resume",
             ),
             (
                 "--fresh",
-                "stopping::a_killed_run_can_be_left_behind_with_fresh",
+                "stopping::fresh_starts_a_new_run_after_a_killed_one",
             ),
         ],
     ),
@@ -346,10 +349,13 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--yes",
                 "trust::nothing_of_a_fresh_clone_runs_before_it_is_allowed",
             ),
-            ("--show", "trust::commands_that_only_look_run_nothing_of_it"),
+            (
+                "--show",
+                "trust::commands_that_only_read_run_nothing_of_the_file",
+            ),
             (
                 "--revoke",
-                "trust::a_permission_is_taken_back_and_a_named_file_of_the_work_tree_needs_its_own",
+                "trust::a_permission_can_be_revoked_and_a_named_file_needs_its_own",
             ),
         ],
     ),
@@ -370,7 +376,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--max-wait", SETS_ITS_KEY),
             (
                 "--max-cost",
-                "budgets::a_budget_warns_stops_and_a_higher_one_goes_on",
+                "budgets::a_budget_warns_and_stops_the_run_and_a_higher_one_continues_it",
             ),
             (
                 "--max-tokens",
@@ -385,7 +391,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--max-story-time", SETS_ITS_KEY),
             (
                 "--on-finish",
-                "afterwards::resume_opens_a_kept_run_with_stories_left_and_goes_on_in_it",
+                "afterwards::resume_continues_a_kept_run_that_has_stories_left",
             ),
             ("--no-tui", RESUMED),
             ("--json", RESUMED),
@@ -403,11 +409,11 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("-w", SHORT),
             (
                 "--watch",
-                "everyday/status::a_run_at_work_is_told_from_outside",
+                "everyday/status::status_shows_a_run_in_another_process",
             ),
             (
                 "--json",
-                "everyday/status::a_run_that_was_killed_or_stopped_can_go_on",
+                "everyday/status::status_says_that_a_killed_or_stopped_run_can_be_resumed",
             ),
         ],
     ),
@@ -417,15 +423,15 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "--cleanup",
-                "afterwards::cleanup_of_a_kept_run_stages_again_and_undo_brings_the_branch_back",
+                "afterwards::cleanup_of_a_kept_run_restores_staging_and_undo_restores_the_branch",
             ),
             (
                 "--keep",
-                "afterwards::keep_ends_an_open_run_and_its_undo_opens_it_again",
+                "afterwards::keep_ends_an_open_run_and_undo_reopens_it",
             ),
             (
                 "--abandon",
-                "afterwards::abandon_puts_everything_back_exactly_and_undo_brings_it_again",
+                "afterwards::abandon_restores_everything_exactly_and_undo_reverts_it",
             ),
             ("--dry-run", DRY_AND_JSON),
             ("--json", DRY_AND_JSON),
@@ -445,7 +451,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--run", OTHER_RUN),
             (
                 "--all",
-                "afterwards::of_attempts_of_one_name_the_newest_run_wins",
+                "afterwards::an_attempt_name_means_the_attempt_of_the_newest_run",
             ),
             (
                 "--json",
@@ -458,7 +464,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         &[
             (
                 "--run",
-                "afterwards::of_attempts_of_one_name_the_newest_run_wins",
+                "afterwards::an_attempt_name_means_the_attempt_of_the_newest_run",
             ),
             (
                 "--json",
@@ -505,7 +511,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         "init",
         &[(
             "--print",
-            "everyday/init::a_file_is_written_once_and_printed_as_often_as_one_likes",
+            "everyday/init::init_writes_the_file_once_and_prints_it_any_number_of_times",
         )],
     ),
     (
@@ -521,11 +527,11 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--older-than", OLD_RUNS),
             (
                 "--all-vaults",
-                "housekeeping::the_vault_of_a_work_tree_that_is_gone_goes_but_for_its_notes",
+                "housekeeping::the_vault_of_a_removed_work_tree_is_removed_except_its_notes",
             ),
             (
                 "--forget",
-                "housekeeping::a_vault_with_something_in_it_goes_only_when_it_is_named",
+                "housekeeping::a_vault_with_runs_or_attempts_is_removed_only_by_name",
             ),
             ("--dry-run", OLD_RUNS),
             ("-y", SHORT),
@@ -537,8 +543,8 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ("man", &[]),
 ];
 
-/// Variables of ours that are no settings: what agents and notified programs are told, and what
-/// only tests and benchmarks set.
+/// Variables of ralphtool that are not settings: those it sets for agents and notification
+/// commands, and those that only tests and benchmarks set.
 pub(crate) const NO_SETTINGS: &[&str] = &[
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_CHANGE",

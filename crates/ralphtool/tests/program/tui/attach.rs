@@ -1,4 +1,4 @@
-//! The screen of a run in another process: it shows, and steers nothing.
+//! The screen of a run in another process, read-only.
 
 use std::fs;
 
@@ -62,7 +62,7 @@ fn a_run_in_another_terminal_is_shown_live_to_its_end() {
 }
 
 #[test]
-fn leaving_does_not_touch_the_run_and_a_resumed_one_goes_on_showing() {
+fn leaving_does_not_affect_the_run_and_attach_shows_a_resumed_one() {
     let sandbox = held();
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here-1")));
@@ -87,7 +87,7 @@ fn leaving_does_not_touch_the_run_and_a_resumed_one_goes_on_showing() {
     resumed.end().ends_with(0);
     terminal.waits_for("the result");
 
-    // So does one that begins anew.
+    // So does a new run.
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
     fs::remove_file(sandbox.root.join("go-1")).unwrap();
     let other = sandbox.start(&["loop", "c"]);
@@ -101,7 +101,7 @@ fn leaving_does_not_touch_the_run_and_a_resumed_one_goes_on_showing() {
 }
 
 #[test]
-fn there_must_be_a_run_and_a_terminal() {
+fn attach_needs_a_run_and_a_terminal() {
     let sandbox = Sandbox::new();
     let refused = sandbox.run(&["attach"]).ends_with(2);
     assert!(

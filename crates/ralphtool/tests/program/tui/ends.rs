@@ -1,4 +1,4 @@
-//! What becomes of a run that is over.
+//! The choices at the end of a run.
 
 use pretty_assertions::assert_eq;
 
@@ -6,7 +6,7 @@ use crate::sandbox::{GOOD, Sandbox};
 use crate::terminal::Key;
 use crate::tui::stage::{all_ticked, chooses, ends, leaves, open, release};
 
-/// Has no success before somebody helps.
+/// Fails until the test creates the file `help`.
 const NEEDS_HELP: &str = r#"
 if [ ! -e "$root/help" ]; then echo junk > junk.txt; failed "nobody helps"; exit 0; fi
 "#;
@@ -71,7 +71,7 @@ fn the_choice_is_made_with_arrows_too() {
 }
 
 #[test]
-fn a_run_that_used_up_its_retries_goes_on_by_key() {
+fn a_run_that_used_up_its_retries_is_resumed_by_key() {
     let sandbox = Sandbox::new();
     sandbox.config("max_retries = 0");
     sandbox.agent(&format!("{NEEDS_HELP}{GOOD}"));
@@ -113,7 +113,7 @@ fn a_cleanup_that_cannot_be_done_leaves_the_choice_open() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("Stay on ralph/c with checkpoint commits");
-    // Somebody else's commit: the branch is not where the run left it.
+    // Another commit: the branch is not where the run left it.
     sandbox.git("commit -q --allow-empty -m somebody");
     sandbox.git("checkout -q --detach");
     terminal.keys("c");

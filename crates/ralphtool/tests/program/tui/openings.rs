@@ -80,7 +80,7 @@ fn a_change_with_nothing_left_starts_nothing() {
 }
 
 #[test]
-fn an_agent_that_is_missing_is_told_before_the_start() {
+fn a_missing_agent_is_shown_before_the_start() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "ralphtool.toml",
@@ -99,7 +99,7 @@ fn an_agent_that_is_missing_is_told_before_the_start() {
 }
 
 #[test]
-fn an_interrupted_run_is_gone_on_with() {
+fn an_interrupted_run_is_resumed() {
     let sandbox = Sandbox::new();
     sandbox.make_dirty();
     sandbox.agent(WORKS_FOR_EVER);

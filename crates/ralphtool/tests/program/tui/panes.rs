@@ -1,4 +1,4 @@
-//! Looking around on the run screen: scrolling, searching, expanding, taking things along.
+//! Reading the run screen: scrolling, searching, expanding, exporting, copying.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::sandbox::{GOOD, Sandbox};
 use crate::terminal::{Key, Terminal, Wheel};
 use crate::tui::stage::{CLAUDE, all_ticked, chooses, ends, open_at_work, release};
 
-/// Says two hundred lines (the last of which is also told elsewhere), three of them with a needle, and waits.
+/// Prints two hundred lines (the last of them also elsewhere), three of them with a needle, and waits.
 const TALKS: &str = r#"
 n=0
 while [ $n -lt 200 ]; do
@@ -32,7 +32,7 @@ fn talking() -> (Sandbox, Terminal) {
     (sandbox, terminal)
 }
 
-/// Lets the agent go on; all is well at the end.
+/// Lets the agent continue; the run ends with success.
 #[track_caller]
 fn goes_on(sandbox: &Sandbox, mut terminal: Terminal) {
     release(sandbox, "go");
@@ -133,7 +133,7 @@ fn a_pane_is_exported_to_the_file_it_says() {
     crate::sandbox::until("the proposed file", || {
         fs::read_to_string(&proposed).ok().filter(|it| it == &text)
     });
-    // What cannot be written is told.
+    // An export that cannot be written is reported.
     terminal.keys("e");
     terminal.waits_for("export to:");
     terminal.key(Key::Ctrl('u'));
@@ -159,7 +159,7 @@ fn what_the_cursor_is_on_is_copied_through_the_terminal() {
 }
 
 #[test]
-fn the_help_tells_the_keys_and_goes_away() {
+fn the_help_shows_the_keys_and_closes() {
     let (sandbox, terminal) = talking();
     terminal.keys("?");
     terminal.waits_for("╭ Keys ");
@@ -269,7 +269,7 @@ fn pictures(terminal: &Terminal) -> usize {
 }
 
 #[test]
-fn a_silent_agent_costs_a_small_picture_a_second() {
+fn a_silent_agent_costs_one_small_redraw_per_second() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
@@ -281,7 +281,7 @@ fn a_silent_agent_costs_a_small_picture_a_second() {
     terminal.waits_for("attempt 1: 4s");
     let drawn = pictures(&terminal) - before;
     let written = terminal.bytes().len() - length;
-    // One a second, and one more at each end.
+    // One per second, and one more at each end.
     let most = usize::try_from(start.elapsed().as_secs()).unwrap() + 2;
     assert!(drawn <= most, "{drawn} pictures");
     assert!(

@@ -33,7 +33,7 @@ fn a_loop_in_a_terminal_shows_its_run_and_ends_with_its_code() {
 }
 
 #[test]
-fn flags_ask_for_a_log_instead() {
+fn flags_select_a_log_instead() {
     for flag in ["--no-tui", "-v", "-q", "--json"] {
         let sandbox = Sandbox::new();
         sandbox.agent(&format!("echo 'Words of the agent.'\n{GOOD}"));
@@ -121,7 +121,7 @@ fn with_colours_there_are_some() {
 const CALL: &[u8] = b"\x1b]9;ralphtool: c: 2 of 2 stories done\x1b\\\x07";
 
 #[test]
-fn the_terminal_calls_its_user_at_the_end_with_a_screen_and_without() {
+fn the_terminal_bell_rings_at_the_end_with_a_screen_and_without() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for_bytes(CALL);

@@ -1,4 +1,4 @@
-//! Other sizes, and a program that is put aside and taken up again.
+//! Other sizes, and a program that is suspended and continued.
 
 use pretty_assertions::assert_eq;
 
@@ -22,7 +22,7 @@ fn at_work() -> (Sandbox, Terminal) {
 }
 
 #[test]
-fn every_size_has_its_picture() {
+fn every_size_has_its_layout() {
     let (sandbox, mut terminal) = at_work();
     terminal.resize(40, 120);
     terminal.waits_until(|screen| {
@@ -42,7 +42,7 @@ fn every_size_has_its_picture() {
     terminal.resize(8, 30);
     terminal.waits_for("ralphtool needs 40x12");
     terminal.waits_for_no("First");
-    // Keys work all the same.
+    // Keys still work.
     terminal.keys("p");
     until("the wish to pause", || {
         let requests = sandbox.events_named("requested");
@@ -84,7 +84,7 @@ fn many_sizes_in_a_row_do_no_harm() {
 }
 
 #[test]
-fn a_program_that_was_suspended_goes_on_in_the_foreground() {
+fn a_suspended_program_continues_in_the_foreground() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let mut shell = sandbox.command("sh");
@@ -131,7 +131,7 @@ fn a_program_that_was_suspended_goes_on_in_the_foreground() {
 }
 
 #[test]
-fn the_run_goes_on_while_the_screen_is_put_aside_from_outside() {
+fn the_run_continues_while_the_screen_is_suspended_from_outside() {
     use rustix::process::Signal;
     let (sandbox, mut terminal) = at_work();
     terminal.signal(Signal::TSTP);

@@ -9,7 +9,7 @@ use rustix::process::{Pid, test_kill_process};
 use crate::sandbox::{Sandbox, there, until};
 use crate::terminal::Terminal;
 
-/// Makes a mess, tells its process ids and works for ever.
+/// Makes a mess, writes down its process ids and never ends.
 pub(crate) const WORKS_FOR_EVER: &str = r#"
 echo "junk" > junk.txt
 rm a.txt
@@ -22,7 +22,7 @@ touch "$root/here"
 wait
 "#;
 
-/// The same, and deaf to all that can be unheard.
+/// The same, and it ignores every signal that can be ignored.
 pub(crate) fn deaf() -> String {
     format!("trap '' INT TERM HUP\n{WORKS_FOR_EVER}\nwhile :; do sleep 300; done")
 }
@@ -39,7 +39,7 @@ pub(crate) fn open(sandbox: &Sandbox, args: &[&str]) -> Terminal {
     Terminal::start(&command(sandbox, args), 24, 80)
 }
 
-/// The run screen of the change `c`, with its agent at work.
+/// The run screen of the change `c`, while its agent works.
 pub(crate) fn open_at_work(sandbox: &Sandbox) -> Terminal {
     let terminal = open(sandbox, &["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
@@ -47,7 +47,7 @@ pub(crate) fn open_at_work(sandbox: &Sandbox) -> Terminal {
     terminal
 }
 
-/// Tells an agent that waits for a file to go on.
+/// Creates the file that an agent waits for.
 pub(crate) fn release(sandbox: &Sandbox, name: &str) {
     fs::write(sandbox.root.join(name), "").unwrap();
 }
@@ -71,8 +71,8 @@ pub(crate) fn ends(terminal: &mut Terminal, code: i32) {
     is_given_back(terminal);
 }
 
-/// Chooses at the end of a run. A key that comes right after others may still have been meant for the
-/// run and is not taken for a choice; pressed again, it does no harm.
+/// Chooses at the end of a run. A key right after others may have been meant for the run, so the
+/// program ignores it; pressing it again does no harm.
 #[track_caller]
 pub(crate) fn chooses(terminal: &Terminal, key: &str, leads_to: &str) {
     presses_until(terminal, key, leads_to, || {
@@ -105,14 +105,14 @@ fn presses_until(terminal: &Terminal, key: &str, what: &str, is_so: impl Fn() ->
     });
 }
 
-/// The processes the agent told of are all dead.
+/// The processes whose ids the agent wrote down are all dead.
 #[track_caller]
 pub(crate) fn nothing_runs(sandbox: &Sandbox) {
     for name in ["agent.pid", "child.pid"] {
         let text = fs::read_to_string(sandbox.root.join(name)).unwrap();
         let pid: i32 = text.trim().parse().unwrap();
-        // The dead are there until somebody buries them, which is not the program's to do once
-        // it has ended.
+        // A zombie stays until its parent reaps it; the program cannot do that once it has
+        // ended.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let is_dead =
             stat.contains(") Z ") || test_kill_process(Pid::from_raw(pid).unwrap()).is_err();

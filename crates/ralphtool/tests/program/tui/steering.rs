@@ -1,4 +1,4 @@
-//! What a user does to a run while it goes on: pause, skip, note, wait no longer.
+//! What a user does to a run while it is active: pause, skip, note, end a wait.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn cleans_up(mut terminal: Terminal, code: i32) {
 }
 
 #[test]
-fn a_paused_run_starts_nothing_until_it_goes_on() {
+fn a_paused_run_starts_nothing_until_it_continues() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
@@ -54,7 +54,7 @@ fn a_paused_run_starts_nothing_until_it_goes_on() {
 }
 
 #[test]
-fn a_pause_can_be_taken_back_before_it_begins() {
+fn a_pause_can_be_cancelled_before_it_begins() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
@@ -144,7 +144,7 @@ fn a_note_reaches_the_next_attempt() {
 }
 
 #[test]
-fn a_note_that_is_given_up_is_no_note() {
+fn a_cancelled_note_is_not_sent() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "if [ $RALPHTOOL_STORY.$attempt = 1.1 ]; then {WAITS} failed \"no idea\"; exit 0; fi\n{GOOD}"
@@ -199,7 +199,7 @@ fn a_wait_for_a_limit_counts_down_and_can_be_cut_short() {
 }
 
 #[test]
-fn another_story_is_looked_at_until_the_live_one_is_followed_again() {
+fn another_story_stays_selected_until_the_live_one_is_followed_again() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "echo \"Words on story $RALPHTOOL_STORY.\"

@@ -11,7 +11,7 @@ use crate::tui::stage::{
     open_at_work, release,
 };
 
-/// A dirty repository with an agent that works for ever, at the time it does.
+/// A dirty repository with an agent that never ends, while the agent works.
 struct Stopped {
     sandbox: Sandbox,
     terminal: Terminal,
@@ -87,7 +87,7 @@ fn leaving_asks_and_the_second_time_stops() {
 }
 
 #[test]
-fn leaving_a_third_time_forces_a_deaf_agent_and_ends_the_program() {
+fn leaving_a_third_time_kills_an_agent_that_ignores_signals() {
     for key in [Key::Char('q'), Key::Ctrl('c')] {
         let mut it = Stopped::start(&deaf());
         it.terminal.key(key);
@@ -130,7 +130,7 @@ fn signals_stop_the_run_and_end_the_program() {
 }
 
 #[test]
-fn a_second_signal_forces_a_deaf_agent() {
+fn a_second_signal_kills_an_agent_that_ignores_signals() {
     let mut it = Stopped::start(&deaf());
     it.terminal.signal(Signal::TERM);
     it.terminal.waits_for("stopping");
@@ -180,7 +180,7 @@ fn signals_and_a_closed_window_end_the_list_of_changes() {
 }
 
 #[test]
-fn a_bug_of_the_screen_gives_the_terminal_back_and_stops_the_run() {
+fn a_panic_of_the_screen_restores_the_terminal_and_stops_the_run() {
     let sandbox = Sandbox::new();
     sandbox.make_dirty();
     let before = files(&sandbox.repo);

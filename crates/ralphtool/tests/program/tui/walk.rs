@@ -1,4 +1,4 @@
-//! From the list of changes to the work at home, and the other ways to end a run.
+//! From the list of changes to the finished run, and the other ways to end a run.
 
 use pretty_assertions::assert_eq;
 
@@ -6,7 +6,7 @@ use crate::sandbox::{GOOD, Sandbox, there, until};
 use crate::terminal::Key;
 use crate::tui::stage::{all_ticked, chooses, ends, open, release};
 
-/// Fails story 1 once, with something to see, and waits before it goes on.
+/// Fails story 1 once, with visible changes, and waits before it continues.
 const FAILS_ONCE: &str = r#"
 if [ "$RALPHTOOL_STORY.$attempt" = 1.1 ]; then
     echo "wrong way" > wrong.txt
@@ -21,7 +21,7 @@ fi
 "#;
 
 #[test]
-fn the_whole_walk() {
+fn a_change_is_picked_run_and_finished_on_the_screen() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("{FAILS_ONCE}{GOOD}"));
     sandbox.make_dirty();
@@ -105,7 +105,7 @@ fn the_whole_walk() {
 }
 
 #[test]
-fn a_plan_of_another_tool_is_picked_from_the_list_though_it_has_a_namesake() {
+fn a_plan_of_another_tool_is_picked_even_if_two_have_the_same_name() {
     let sandbox = Sandbox::new();
     std::fs::remove_dir_all(sandbox.repo.join("openspec")).unwrap();
     let story =

@@ -323,7 +323,7 @@ fn a_branch_that_is_out_of_the_ordinary_is_left_to_git() {
         let lock = repository.git_dir.join(lock);
         fs::write(&lock, "").unwrap();
         assert!(!moves(name, to), "held");
-        assert!(lock.exists(), "of somebody else's");
+        assert!(lock.exists(), "the lock of another process stays");
         fs::remove_file(lock).unwrap();
     }
     for log in ["logs/HEAD", "logs/refs/heads/main"] {

@@ -34,7 +34,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
-    // Somebody else, such as in another work tree, has the same lines in hand.
+    // The user, for example in another work tree, writes an object with the same lines.
     yard.sh("printf 'one\\ntwo\\n' | git hash-object -w --stdin");
     yard.write("lines.t", "one\r\ntwo\r\n");
     let failed = setback(&attempt("1", 1), None);

@@ -12,7 +12,7 @@ use crate::stat::Stat;
 use crate::tree::manifest::{Content, Found, Kind};
 use crate::tree::scanned::{Clean, CleanCheck, FirstIndex, Scanned};
 
-/// Files of every sort, of which git was told when they were an hour old.
+/// Files of every sort, added to the index when they were an hour old.
 fn settled() -> Yard {
     let yard = Yard::new();
     yard.sh(

@@ -31,8 +31,8 @@ fn one_run(yard: &Yard, id: &str) -> Vault {
     checkpoints
 }
 
-/// Writes the journal anew with all steps of a run later than they were, so that its begin and
-/// what was made before it are not in the same second.
+/// Rewrites the journal with all steps of a run later than they were, so that the begin of the run
+/// and what was made before it are not in the same second.
 fn delay(checkpoints: &Vault, id: &str) {
     let path = checkpoints.repo.places.vault.journal();
     let mut text = String::new();

@@ -39,7 +39,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     checkpoints.begin_run(&run_id(), "c").unwrap();
     let count = |checkpoints: &Vault| copies(checkpoints, SIZE as u64);
     assert_eq!(count(&checkpoints), 1);
-    // Written anew with the same bytes, restored, and looked at by another process.
+    // Written again with the same bytes, restored, and read by another process.
     for (number, misdeed) in [
         "cp large.bin x; mv x large.bin",
         "rm large.bin",

@@ -25,7 +25,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     fs::remove_file(yard.repo.join("staged.txt")).unwrap();
     let meanwhile = checkpoints.include_user_changes().unwrap();
     assert!(meanwhile.changed);
-    // What the next attempt is told of the last one is not forgotten.
+    // The last attempt, which the next prompt mentions, is still recorded.
     let open = checkpoints.open_run().unwrap();
     let last = open.last_attempt.unwrap();
     assert_eq!(
