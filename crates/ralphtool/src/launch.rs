@@ -27,7 +27,6 @@ use ralph_run::settings::{PartialSettings, Settings};
 use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::peek_last;
-use ralph_vault::store::state_directory;
 
 /// A run as the user asks for it.
 pub(crate) struct RunRequest<'a> {
@@ -140,7 +139,7 @@ async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenV
     };
     let repair = RepairRequest {
         directory: &context.folder()?,
-        state: &state_directory(&context.environment)?,
+        state: &context.state()?,
         change: change.as_deref(),
         fresh: request.fresh,
     };
@@ -204,7 +203,7 @@ fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Fa
     let repository = Repository::discover(&directory)
         .map_err(|error| no_usable_repository(&error, &directory, context))?;
     let last = request.last_run(|| {
-        peek_last(&state_directory(&context.environment)?, &repository)
+        peek_last(&context.state()?, &repository)
             .map_err(|error| Failure::system("could not look for a run").because(error))
     })?;
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;

@@ -19,7 +19,6 @@ use crate::ui::words::{self, shell};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
 use ralph_run::records::event::FailureKind;
-use ralph_vault::store::state_directory;
 use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 
 const EXAMPLES: &str = "\
@@ -104,7 +103,7 @@ pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<Ex
 /// The parked attempts, without the lock: a run may be at work.
 fn shelf(context: &Context) -> Result<Shelf, Failure> {
     let repository = repository_to_read(context)?;
-    let state = state_directory(&context.environment)?;
+    let state = context.state()?;
     Shelf::open(&state, &repository).map_err(|error| unreadable(&error))
 }
 
@@ -309,7 +308,7 @@ fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
 fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 5] {
     let plain = Style::new();
     let reason = clean_lines(&row.reason).into_iter().next();
-    let parked = words::ago(now.duration_since(row.at).as_secs());
+    let parked = words::ago(row.at, now);
     [
         (STRONG, clean(&row.attempt)),
         (plain, parked),

@@ -13,7 +13,7 @@ use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun, shell};
+use crate::ui::words::{count, shell};
 use ralph_base::ids::StoryId;
 use ralph_run::failure::Failure;
 use ralph_run::finishing::{
@@ -21,7 +21,6 @@ use ralph_run::finishing::{
 };
 use ralph_run::records::event::{FinishChoice, WIRE_VERSION};
 use ralph_vault::OpenRun;
-use ralph_vault::store::state_directory;
 
 /// How many names of files are listed.
 const NAMES: usize = 10;
@@ -210,7 +209,7 @@ fn open(
     prepare: impl FnOnce(&mut Session) -> Result<Option<Prepared>, Failure>,
 ) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
-    let state = state_directory(&context.environment)?;
+    let state = context.state()?;
     let mut session = on_runtime(Session::open(&directory, &state, opening))?;
     if !flags.json {
         output::page(context, |page| write_recovered(page, &session.recovered))?;
@@ -264,7 +263,7 @@ fn do_prepared(
 pub(super) fn files(paths: &[String]) -> String {
     let shown: Vec<&str> = paths.iter().take(NAMES).map(String::as_str).collect();
     let more = paths.len() - shown.len();
-    let count = Count(paths.len() as u64, Noun::File);
+    let count = count(paths.len() as u64, "file");
     let names = shown.join(", ");
     match more {
         0 => format!("{count}: {names}"),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::console::repository::no_repository;
+use crate::console::repository::repository;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};
@@ -16,8 +16,6 @@ use ralph_run::failure::Failure;
 use ralph_run::init::{Proposal, candidates, decide, survey, text};
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::Allowance;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,9 +48,7 @@ struct Written<'a> {
 
 /// Writes the file, or prints it.
 pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository =
-        Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
-    let top = &repository.work_tree;
+    let top = &repository(context)?.work_tree;
     let unread = |error| Failure::system("could not look at the repository").because(error);
     let found = candidates(&survey::folders(top).map_err(unread)?);
     let path = context.variable("PATH");
@@ -81,7 +77,7 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
 /// Allows what `init` has just written: the user asked for it. If that cannot be stored, the first
 /// run asks.
 fn trust_own(context: &Context, file: &Path, page: &[u8]) {
-    if let Ok(state) = state_directory(&context.environment) {
+    if let Ok(state) = context.state() {
         let _ = Allowance::of(file, page).give(&state);
     }
 }

@@ -85,7 +85,7 @@ fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) 
     let header = ["change", kind, "", "stories", "tasks", "modified", "state"];
     let cells = |row: &ChangeRow| {
         let (state, style) = state(&row.state);
-        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let age = row.modified.map(|at| words::ago(at, now));
         let kind = if kinds { row.kind.word() } else { "" };
         let bar = bars.then(|| bar(row.tasks_done, row.tasks_total));
         [
@@ -100,7 +100,7 @@ fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) 
                 Style::new(),
                 format!("{}/{}", row.tasks_done, row.tasks_total),
             ),
-            (DIM, age.map(words::ago).unwrap_or_default()),
+            (DIM, age.unwrap_or_default()),
             (style, state.to_owned()),
         ]
     };

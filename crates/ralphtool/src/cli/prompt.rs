@@ -17,7 +17,6 @@ use ralph_run::preview::gather::prompt_of;
 use ralph_run::settings::{PartialSettings, nearest};
 use ralph_vault::git::object_id::ObjectFormat;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::store::{VaultFolder, state_directory};
 
 /// The most story ids that are named in a hint.
 const MOST_IDS: usize = 20;
@@ -116,7 +115,7 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     let (settings, warnings) = context.settings(root, PartialSettings::default())?;
     output::warn(context, warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
-    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &place);
+    let vault = context.vault(&place)?;
     prompt_of(change, story, &settings, &vault, None)
 }
 

@@ -10,7 +10,7 @@ use crate::console::output;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_plan::change::{Change, Scenario, SourceKind, Story, StoryState};
 use ralph_plan::show::ChangeView;
 use ralph_plan::tasks::{Task, TaskKind, TaskState};
@@ -52,9 +52,9 @@ fn write(page: &mut Page, change: &Change, here: &Path) {
         page.paint(STRONG, clean(&change.name)),
         kind(page, change.source),
         stories.done,
-        Count(stories.total, Noun::Story),
+        count(stories.total, "story"),
         tasks.done,
-        Count(tasks.total, Noun::Task)
+        count(tasks.total, "task")
     ));
     for file in &change.task_files {
         let path = file.path.strip_prefix(here).unwrap_or(&file.path);
@@ -132,7 +132,7 @@ fn write_scenarios(page: &mut Page, scenarios: &[Scenario]) {
         return;
     }
     page.blank();
-    let title = Count(scenarios.len(), Noun::Scenario).to_string();
+    let title = count(scenarios.len(), "scenario");
     page.styled(STRONG, title);
     let mut last: Option<(&str, &str)> = None;
     for scenario in scenarios {

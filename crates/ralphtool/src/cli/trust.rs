@@ -6,14 +6,12 @@ use clap::Args;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::console::repository::no_repository;
+use crate::console::repository::repository;
 use crate::launch::trust;
 use crate::ui::text::clean;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::revoke;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,9 +46,8 @@ pub(super) struct TrustArguments {
 
 /// Allows what the repository's own file asks for.
 pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository =
-        Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
-    let state = state_directory(&context.environment)?;
+    let repository = repository(context)?;
+    let state = context.state()?;
     if arguments.revoke {
         let file = match &context.config {
             Some(path) => context.directory.join(path),

@@ -12,7 +12,7 @@ use ratatui::text::Span;
 
 use crate::tui::palette::STRONG;
 use crate::ui::text::clean;
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::records::progress::{Progress, StoryStanding};
 
 /// The first line of a screen: the program, and the change it shows.
@@ -35,7 +35,7 @@ fn totals(progress: &Progress, stories: String) -> String {
     let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
     let mut facts = vec![
         stories,
-        Count(progress.attempts, Noun::Attempt).to_string(),
+        count(progress.attempts, "attempt"),
         words::elapsed(words::millis(progress.elapsed(end))),
     ];
     facts.extend(words::usage(&progress.usage()));

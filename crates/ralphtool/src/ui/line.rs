@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
-use super::words::{self, Count, Noun};
+use super::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::RunId;
 use ralph_run::records::event::{
@@ -165,8 +165,8 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
     let mut details = vec![
         format!(
             "{}{done}; at most {} each",
-            Count(it.stories_total, Noun::Story),
-            Count(u64::from(it.max_retries) + 1, Noun::Attempt)
+            count(it.stories_total, "story"),
+            count(u64::from(it.max_retries) + 1, "attempt")
         ),
         format!(
             "on branch {} from {}",
@@ -204,7 +204,7 @@ fn story_started(it: &StoryStarted) -> Line {
         it.position,
         it.total,
         clean(&it.title),
-        Count(it.open_tasks, Noun::Task)
+        count(it.open_tasks, "task")
     );
     step(STRONG, text)
 }
@@ -212,11 +212,11 @@ fn story_started(it: &StoryStarted) -> Line {
 fn story_completed(it: &StoryCompleted) -> Line {
     let short: String = clean(&it.commit).chars().take(10).collect();
     let mut parts = vec![
-        Count(it.attempts, Noun::Attempt).to_string(),
+        count(it.attempts, "attempt"),
         words::elapsed(it.duration_ms),
     ];
     parts.extend(words::usage(&it.usage));
-    parts.push(format!("{} changed", Count(it.changed_files, Noun::File)));
+    parts.push(format!("{} changed", count(it.changed_files, "file")));
     let text = format!(
         "story {} done: commit {short} · {}",
         it.story,
@@ -268,7 +268,7 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
     details.push(format!(
         "parked as {} ({} changed); tree restored; {next}",
         clean(&it.parked),
-        Count(it.changed_files, Noun::File)
+        count(it.changed_files, "file")
     ));
     alert(BAD, text).with(details)
 }

@@ -7,7 +7,7 @@ use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
 use crate::tui::text_pane::PaneLine;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::FailureKind;
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
@@ -50,7 +50,7 @@ fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'st
         AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),
         AttemptStanding::Failed(it) => {
             facts.push(words::elapsed(it.duration_ms));
-            facts.push(Count(it.changed_files, Noun::File).to_string());
+            facts.push(count(it.changed_files, "file"));
             facts.push(format!("parked as {}", it.parked));
         }
         AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}

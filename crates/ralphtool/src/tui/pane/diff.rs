@@ -11,7 +11,7 @@ use crate::tui::palette::{ADDED, BAD, DIM, HUNK, PLAIN, REMOVED, STRONG, WARN};
 use crate::tui::text_pane::{PaneLine, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_vault::diff::{Cut, Diff, DiffLine, FileDiff, FileStatus, LineKind};
 
 /// How long a diff of the tree as it is now is believed.
@@ -196,7 +196,7 @@ pub(crate) fn summary(diff: &Diff) -> Line<'static> {
     let added: usize = diff.files.iter().map(|file| file.added).sum();
     let removed: usize = diff.files.iter().map(|file| file.removed).sum();
     Line::from(vec![
-        Span::raw(format!("{} ", Count(diff.files.len(), Noun::File))),
+        Span::raw(format!("{} ", count(diff.files.len(), "file"))),
         Span::styled(format!("+{added}"), ADDED),
         Span::raw(" "),
         Span::styled(format!("-{removed}"), REMOVED),
@@ -212,7 +212,7 @@ fn left_out(cut: Cut) -> String {
         lines => parts.push(format!("{lines} lines")),
     }
     if cut.new_files > 0 {
-        parts.push(format!("{} that are new", Count(cut.new_files, Noun::File)));
+        parts.push(format!("{} that are new", count(cut.new_files, "file")));
     }
     if cut.unread {
         parts.push("perhaps more files".to_owned());

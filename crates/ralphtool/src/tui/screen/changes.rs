@@ -192,7 +192,7 @@ impl Changes {
         widths: &Widths,
         now: Timestamp,
     ) -> Line<'static> {
-        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let age = row.modified.map(|at| words::ago(at, now));
         let (state, style) = self.state(row);
         widths.line(
             &fuzzy::highlighted(&clean(&row.name), letters, MATCHED),
@@ -201,7 +201,7 @@ impl Changes {
             [
                 &format!("{}/{}", row.stories_done, row.stories_total),
                 &format!("{}/{}", row.tasks_done, row.tasks_total),
-                &age.map(words::ago).unwrap_or_default(),
+                &age.unwrap_or_default(),
             ],
             Span::styled(state, style),
         )

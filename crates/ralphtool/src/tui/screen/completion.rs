@@ -16,7 +16,7 @@ use crate::tui::pane::diff;
 use crate::tui::step::Step;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
 use ralph_run::records::progress::Progress;
@@ -189,7 +189,7 @@ impl Completion {
     }
 
     fn figures(&self, progress: &Progress) -> Vec<Line<'static>> {
-        let stories = Count(progress.stories_total, Noun::Story);
+        let stories = count(progress.stories_total, "story");
         let stories = format!("{} of {stories} done", progress.stories_done);
         let mut lines = vec![Line::from(totals(progress, stories))];
         lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat)));

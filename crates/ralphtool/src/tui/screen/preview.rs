@@ -20,7 +20,7 @@ use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{GUTTER, PaneLine};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_plan::tasks::TaskState;
 use ralph_run::preview::{Remark, Weight};
@@ -208,9 +208,9 @@ impl Preview {
                 format!(
                     "  {}/{}, {}/{} done",
                     stories.done,
-                    Count(stories.total, Noun::Story),
+                    count(stories.total, "story"),
                     tasks.done,
-                    Count(tasks.total, Noun::Task)
+                    count(tasks.total, "task")
                 ),
                 DIM,
             ));

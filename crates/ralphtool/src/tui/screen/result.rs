@@ -19,7 +19,7 @@ use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{GUTTER, PaneLine};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::records::event::{FinishChoice, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
 use ralph_vault::diff::FileDiff;
@@ -176,7 +176,7 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<PaneLine> {
         lines.extend(PaneLine::all(item, of_story));
     }
     let item = progress.stories.len();
-    let stories = Count(progress.stories_total, Noun::Story);
+    let stories = count(progress.stories_total, "story");
     let stories = format!("{} of {stories}", progress.stories_done);
     let total = format!("altogether: {}", totals(progress, stories));
     let total = wrap::styled(total, STRONG);
@@ -203,7 +203,7 @@ fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<L
         return lines;
     }
     let mut facts = vec![
-        Count(story.attempts.len(), Noun::Attempt).to_string(),
+        count(story.attempts.len(), "attempt"),
         words::elapsed(words::millis(story.elapsed(now))),
     ];
     facts.extend(words::usage(&story.usage()));

@@ -19,7 +19,6 @@ use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::{peek, peek_last};
-use ralph_vault::store::{VaultFolder, state_directory};
 use ralph_vault::{CheckpointError, Diffs};
 
 /// How much of a document is shown.
@@ -92,7 +91,7 @@ impl Lookup {
     }
 
     fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
-        let state = state_directory(&self.context.environment)?;
+        let state = self.context.state()?;
         if let Some(open) = peek(&state, repository).map_err(unread)? {
             return Ok(Some(OpenRun {
                 change: open.change,
@@ -115,7 +114,7 @@ impl Lookup {
         let settings = loaded.shown(chosen).map_err(unfit)?;
         let mut warnings = loaded.warnings.clone();
         warnings.extend(loaded.unallowed().map(trust::warning));
-        let state = state_directory(&self.context.environment)?;
+        let state = self.context.state()?;
         let remarks = gather::look(&Plan {
             directory: &directory,
             state: &state,
@@ -127,7 +126,7 @@ impl Lookup {
         let (prompt, open) = match &repository {
             None => (String::new(), false),
             Some(repository) => {
-                let vault = VaultFolder::folder_for(&state, repository);
+                let vault = self.context.vault(repository)?;
                 let open = peek(&state, repository).map_err(unread)?;
                 let open = open.filter(|open| open.change == change.name);
                 let prompt = match change.next_open() {
@@ -152,8 +151,8 @@ impl Lookup {
     fn diffs(&mut self) -> Result<&Diffs, String> {
         if self.diffs.is_none() {
             let repository = self.repository().map_err(|it| it.to_string())?;
-            let state = state_directory(&self.context.environment).map_err(|it| it.to_string())?;
-            let vault = VaultFolder::folder_for(&state, &repository);
+            let vault = self.context.vault(&repository);
+            let vault = vault.map_err(|it| it.to_string())?;
             self.diffs = Some(Diffs::new(repository, &vault));
         }
         self.diffs.as_ref().ok_or_else(String::new)

@@ -14,7 +14,7 @@ use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WAR
 use crate::tui::text_pane::GUTTER;
 use crate::tui::{gauge, tabbed, wrap};
 use crate::ui::text::{clean, columns, pad, truncate};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_run::records::event::{Request, RunStarted};
 use ralph_run::records::progress::{AttemptStanding, Doing, StoryProgress, StoryStanding};
@@ -123,7 +123,7 @@ impl Run {
         let (done, total) = (self.progress.stories_done, self.progress.stories_total);
         let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
         let mut line = gauge::gauge(done as u64, total as u64, columns);
-        let text = format!("  {done} of {}", Count(total, Noun::Story));
+        let text = format!("  {done} of {}", count(total, "story"));
         line.spans.push(Span::raw(text));
         if let Some(left) = self.progress.estimate(now) {
             let text = format!("  about {} left", words::clock(words::millis(left)));
@@ -227,7 +227,7 @@ impl Run {
         };
         let notes = self.progress.notes.waiting().count();
         if notes > 0 && self.progress.outcome.is_none() {
-            let text = format!("{} for the next attempt · ", Count(notes, Noun::Note));
+            let text = format!("{} for the next attempt · ", count(notes, "note"));
             spans.insert(0, Span::styled(text, NAME));
         }
         if let Some(intent) = self.intent() {
