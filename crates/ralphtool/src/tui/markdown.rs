@@ -158,13 +158,7 @@ impl Renderer {
                 self.targets.push(Target { to, start });
             }
             Tag::TableRow | Tag::TableCell | Tag::Superscript | Tag::Subscript => {}
-            Tag::Paragraph
-            | Tag::HtmlBlock
-            | Tag::FootnoteDefinition(_)
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::MetadataBlock(_) => self.open_block(),
+            _ => self.open_block(),
         }
     }
 
@@ -205,13 +199,7 @@ impl Renderer {
             }
             TagEnd::Link | TagEnd::Image => self.end_link(),
             TagEnd::Superscript | TagEnd::Subscript => {}
-            TagEnd::Paragraph
-            | TagEnd::HtmlBlock
-            | TagEnd::FootnoteDefinition
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::MetadataBlock(_) => self.close_block(),
+            _ => self.close_block(),
         }
     }
 

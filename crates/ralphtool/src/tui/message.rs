@@ -106,7 +106,7 @@ pub(crate) enum Request {
     Start(Box<Start>),
     /// Tell the running loop something.
     Command(UserCommand),
-    /// Query at things on disk.
+    /// Look up something.
     Query(Query),
 }
 
@@ -143,7 +143,8 @@ pub(crate) enum Query {
     /// All of what is behind an entry.
     Detail(TranscriptId, Source),
     Diff(DiffId),
-    File(PathBuf, Span),
+    /// The last lines of a file, at most this many.
+    File(PathBuf, usize),
     Result(Box<ResultId>),
     /// Where an export was written.
     Export(PathBuf, Export),
@@ -172,12 +173,10 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {
     pub(crate) text: String,
-    /// The first entry to look at.
-    pub(crate) from: usize,
-    /// Towards the end.
+    /// The entry the cursor is on; it is looked at last.
+    pub(crate) here: usize,
+    /// Towards the end, and then from the start; otherwise the other way round.
     pub(crate) forward: bool,
-    /// It began at the other end, because nothing was found up to there.
-    pub(crate) around: bool,
 }
 
 /// The transcript of an attempt.
@@ -291,7 +290,6 @@ pub(crate) struct FileWindow {
     /// The number of the first line, from 0.
     pub(crate) first: usize,
     pub(crate) lines: Vec<String>,
-    pub(crate) total: usize,
 }
 
 /// The result of a run.

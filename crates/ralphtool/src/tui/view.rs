@@ -7,6 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::app::{App, Screen};
 use super::choice::Choice;
+use super::help;
 use super::keys::{self, Action, Binding};
 use super::message::TrustPrompt;
 use super::screen::changes::error_lines;
@@ -123,7 +124,7 @@ fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
 
 fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if let Some(top) = app.help_top {
-        app.help().draw(frame, area, top);
+        help::draw(frame, area, (app.place(), app.is_read_only()), top);
     }
     if let Some(confirmation) = app.confirmation {
         question(app, confirmation).draw(area, QUESTION, frame.buffer_mut());

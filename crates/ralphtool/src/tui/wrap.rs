@@ -89,7 +89,7 @@ pub(crate) fn owned(line: &Line<'_>) -> Line<'static> {
     like(line, spans.collect())
 }
 
-/// Where a line may be broken.
+/// Where a line may break.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Breaks {
     BetweenWords,
@@ -190,6 +190,9 @@ impl Filling {
 
     /// Adds a word after the spaces before it, which are dropped where the row ends.
     fn add_word(&mut self, spaces: &mut Vec<Part<'_>>, word: &mut Vec<Part<'_>>) {
+        if word.is_empty() {
+            return;
+        }
         let needed: usize = word.iter().map(|part| part.columns).sum();
         let leading = self.rows.is_empty() && self.row.used == 0;
         if leading {
@@ -226,26 +229,21 @@ fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Lin
     };
     let (mut spaces, mut word) = (Vec::new(), Vec::new());
     for part in parts(line) {
-        if breaks == Breaks::Anywhere {
-            filling.add(&part);
-        } else if part.is_space() {
-            if !word.is_empty() {
-                filling.add_word(&mut spaces, &mut word);
-            }
-            spaces.push(part);
-        } else if part.columns > 1 {
-            if !word.is_empty() {
-                filling.add_word(&mut spaces, &mut word);
-            }
-            word.push(part);
+        let is_space = part.is_space() && breaks == Breaks::BetweenWords;
+        let is_word = part.columns > 1 || breaks == Breaks::Anywhere;
+        if is_space || is_word {
             filling.add_word(&mut spaces, &mut word);
-        } else {
-            word.push(part);
+        }
+        if is_space {
+            spaces.push(part);
+            continue;
+        }
+        word.push(part);
+        if is_word {
+            filling.add_word(&mut spaces, &mut word);
         }
     }
-    if !word.is_empty() {
-        filling.add_word(&mut spaces, &mut word);
-    }
+    filling.add_word(&mut spaces, &mut word);
     filling.rows.push(filling.row);
     let rows = filling.rows.into_iter();
     rows.map(|row| like(line, row.spans)).collect()

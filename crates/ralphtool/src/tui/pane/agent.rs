@@ -205,42 +205,14 @@ impl AgentPane {
         Some(Query::Detail(transcript, source))
     }
 
-    /// Looks for the next or the last place of a text; past the end or before the start it goes on
-    /// at the other end.
+    /// Looks for the next or the last place of a text.
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
-        let here = self.text.item().unwrap_or(0);
-        let around = !forward && here == 0;
-        let from = match () {
-            () if forward => here.saturating_add(1),
-            () if around => self.last(),
-            () => here.saturating_sub(1),
-        };
-        let text = text.to_owned();
-        self.query_find(Needle {
-            text,
-            from,
+        let needle = Needle {
+            text: text.to_owned(),
+            here: self.text.item().unwrap_or(0),
             forward,
-            around,
-        })
-    }
-
-    /// Looks once more from the other end, unless that was where the last look began: the needle
-    /// says so, for an agent at work moves the end.
-    pub(crate) fn find_around(&self, mut needle: Needle) -> Option<Query> {
-        if std::mem::replace(&mut needle.around, true) {
-            return None;
-        }
-        needle.from = if needle.forward { 0 } else { self.last() };
-        self.query_find(needle)
-    }
-
-    fn query_find(&self, needle: Needle) -> Option<Query> {
+        };
         Some(Query::Find(self.transcript.clone()?, needle))
-    }
-
-    /// The last entry there is.
-    fn last(&self) -> usize {
-        self.total.saturating_sub(1)
     }
 
     /// Goes to an entry, wherever it is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
-use crate::tui::message::{FileWindow, Query, Span as Part};
+use crate::tui::message::{FileWindow, Query};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
 use crate::tui::text_pane::{PaneLine, TextPane};
 use crate::tui::wrap;
@@ -72,7 +72,7 @@ impl GatesPane {
         self.waiting = true;
         self.stale = false;
         self.asked = Some(path.clone());
-        Some(Query::File(path, Part::Last(TAIL)))
+        Some(Query::File(path, TAIL))
     }
 
     /// Receives an output.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
-use crate::tui::message::{Answer, DiffId, Export, Query, Request, RunOver, TranscriptId};
+use crate::tui::message::{Answer, DiffId, Export, Query, RunOver, TranscriptId};
 use crate::tui::pane::agent::AgentPane;
 use crate::tui::pane::attempts;
 use crate::tui::pane::diff::DiffPane;
@@ -351,9 +351,8 @@ impl Run {
             Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
             Answer::Found(_, needle, place) => {
                 let Some(entry) = place else {
-                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
-                    let around = self.agent.find_around(needle).map(Request::Query);
-                    return Some(around.map_or(nowhere, Step::Ask));
+                    let text = format!("the agent never said `{}`", needle.text);
+                    return Some(Step::Say(text));
                 };
                 self.agent.go_to(entry);
             }
