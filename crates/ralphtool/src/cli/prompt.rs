@@ -90,21 +90,15 @@ fn no_tasks(change: &Change) -> Failure {
 
 fn no_story(change: &Change, id: &str) -> Failure {
     let ids: Vec<&str> = change.stories.iter().map(|it| it.id.0.as_str()).collect();
-    let named: Vec<String> = ids
-        .iter()
-        .take(MOST_IDS)
-        .map(|id| format!("`{id}`"))
-        .collect();
+    let named = ids[..ids.len().min(MOST_IDS)].join("`, `");
     let more = match ids.len().saturating_sub(MOST_IDS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let failure = Failure::refused(format!("found no story `{id}` in `{}`", change.name));
-    let failure = match nearest(id, &ids) {
-        Some(near) => failure.hint(format!("did you mean `{near}`")),
-        None => failure,
-    };
-    failure.hint(format!("there are {}{more}", named.join(", ")))
+    let near = nearest(id, &ids).map(|near| format!("did you mean `{near}`"));
+    let failure = near.into_iter().fold(failure, Failure::hint);
+    failure.hint(format!("there are `{named}`{more}"))
 }
 
 /// The prompt of the first attempt at a story.

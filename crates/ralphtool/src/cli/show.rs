@@ -16,6 +16,9 @@ use ralph_plan::show::ChangeView;
 use ralph_plan::tasks::{Task, TaskKind, TaskState};
 use ralph_run::failure::Failure;
 
+/// What is said of a box that is part of an example.
+const FENCED: &str = "(in a code fence, never run)";
+
 /// Flags of `show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -118,10 +121,7 @@ fn write_task(page: &mut Page, task: &Task, depth: usize) {
         TaskKind::Work => clean(&task.raw),
         TaskKind::Optional => format!("{} {}", clean(&task.raw), page.paint(DIM, "(optional)")),
         TaskKind::Textless => page.paint(DIM, "(no text)"),
-        TaskKind::Fenced => {
-            let note = page.paint(DIM, "(in a code fence, never run)");
-            format!("{} {note}", clean(&task.raw))
-        }
+        TaskKind::Fenced => format!("{} {}", clean(&task.raw), page.paint(DIM, FENCED)),
     };
     let margin = "  ".repeat(depth + 1);
     page.line(format!("{margin}{} {text}", page.paint(style, mark)));

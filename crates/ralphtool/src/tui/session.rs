@@ -250,7 +250,7 @@ impl Session {
         };
         match Box::pin(launch::prepare(&request, context)).await {
             Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
-            Ok(LaunchOutcome::NothingLeft(..) | LaunchOutcome::Shown(_)) => RunOver::NothingLeft,
+            Ok(LaunchOutcome::NothingLeft(..)) => RunOver::NothingLeft,
             Ok(LaunchOutcome::Asks(question, repaired)) => {
                 RunOver::NeedsTrust(Box::new(TrustPrompt {
                     question: *question,
