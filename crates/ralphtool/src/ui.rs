@@ -40,8 +40,12 @@ pub(crate) trait Reporter {
     fn flush(&mut self) -> io::Result<()>;
 
     /// Time has passed; a reporter that shows it may draw again.
-    fn tick(&mut self, now: Timestamp) -> io::Result<()>;
+    fn tick(&mut self, _now: Timestamp) -> io::Result<()> {
+        Ok(())
+    }
 
     /// No record will follow; says what there is to say at the end.
-    fn close(&mut self) -> io::Result<()>;
+    fn close(&mut self) -> io::Result<()> {
+        self.flush()
+    }
 }

@@ -132,8 +132,8 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
             Err(failure) => return failure,
         };
         let state = watch.status(Timestamp::now()).state;
-        let mut news: Vec<Msg> = Vec::new();
-        news.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+        let news = records.into_iter().map(|it| Msg::Record(Box::new(it)));
+        let mut news: Vec<Msg> = news.collect();
         if interrupted != (state == State::Interrupted) {
             interrupted = !interrupted;
             news.push(Msg::Interrupted(interrupted));

@@ -55,12 +55,10 @@ fn warning_text(warning: &WarningReceipt) -> String {
 fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let totals = &receipt.totals;
     let (done, total) = (receipt.stories_done, receipt.stories_total);
+    let attempts = attempts(totals.attempts, totals.failed_attempts);
     let mut figures = vec![
         ("stories", format!("{done} of {total} done")),
-        (
-            "attempts",
-            attempts(totals.attempts, totals.failed_attempts),
-        ),
+        ("attempts", attempts),
         ("time", words::elapsed(totals.duration_ms)),
     ];
     figures.extend(tokens_apart(&totals.spending).map(|it| ("tokens", it)));
@@ -213,11 +211,8 @@ fn short(commit: &str) -> String {
 
 /// Tokens and cost in short, the cached ones apart.
 fn spending(spending: &Spending) -> Vec<String> {
-    let tokens = tokens(spending, " tokens");
-    tokens
-        .into_iter()
-        .chain(cost_and_source(spending))
-        .collect()
+    let parts = [tokens(spending, " tokens"), cost_and_source(spending)];
+    parts.into_iter().flatten().collect()
 }
 
 /// Tokens in short: `72k tokens (30k cached)`.

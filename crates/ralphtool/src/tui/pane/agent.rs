@@ -226,10 +226,10 @@ impl AgentPane {
         let item = self.text.item().filter(|_| !self.text.is_following());
         let anchor = item.map(|item| (item, self.text.line_in_item()));
         self.render_all();
-        let mut lines: Vec<PaneLine> = Vec::new();
-        for (index, (_, rendered)) in &self.rendered {
-            lines.extend(PaneLine::all(*index, rendered.iter().cloned()));
-        }
+        let rendered = self.rendered.iter();
+        let mut lines: Vec<PaneLine> = rendered
+            .flat_map(|(index, (_, lines))| PaneLine::all(*index, lines.iter().cloned()))
+            .collect();
         if lines.is_empty() {
             let nothing = wrap::wrap(&self.nothing(), self.text.columns(), 0);
             lines.extend(PaneLine::all(0, nothing));
@@ -315,10 +315,8 @@ impl AgentPane {
             }
             AgentEvent::Session { id, model } => {
                 let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
-                self.one(
-                    format!("session {}{}", clean(id), model.unwrap_or_default()),
-                    DIM,
-                )
+                let model = model.unwrap_or_default();
+                self.one(format!("session {}{model}", clean(id)), DIM)
             }
             AgentEvent::Retrying { message } => self.message("↻", message, WARN),
             AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),

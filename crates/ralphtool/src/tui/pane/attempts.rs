@@ -20,8 +20,7 @@ pub(crate) fn lines(
 ) -> Vec<PaneLine> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
-        let text = "no attempt was made at this story";
-        let line = wrap::styled(text, DIM);
+        let line = wrap::styled("no attempt was made at this story", DIM);
         return PaneLine::wrapped(0, &line, columns);
     }
     let attempts = attempts.iter().enumerate();
@@ -40,11 +39,8 @@ fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'st
     let mut facts = Vec::new();
     if let Some(agent) = &attempt.agent {
         let model = agent.model.as_deref().map(|model| format!(" {model}"));
-        facts.push(clean(&format!(
-            "{}{}",
-            agent.agent,
-            model.unwrap_or_default()
-        )));
+        let agent = format!("{}{}", agent.agent, model.unwrap_or_default());
+        facts.push(clean(&agent));
     }
     match &attempt.state {
         AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),

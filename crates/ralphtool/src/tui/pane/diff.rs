@@ -114,13 +114,8 @@ impl DiffPane {
 
     fn lay_out(&mut self) {
         let lines = match &self.diff {
-            None => {
-                let text = match &self.id {
-                    Some(_) => "looking …",
-                    None => "nothing was changed yet",
-                };
-                self.note(text.to_owned(), DIM)
-            }
+            None if self.id.is_some() => self.note("looking …".to_owned(), DIM),
+            None => self.note("nothing was changed yet".to_owned(), DIM),
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
                 self.note(text, BAD)
@@ -159,17 +154,14 @@ impl DiffPane {
     fn title(&self, file: &FileDiff, folded: bool) -> Line<'static> {
         let mark = if folded { "▸" } else { "▾" };
         let (letter, style) = letter(file.status);
-        let old = file
-            .old_path
-            .as_deref()
-            .map(|old| format!("{} → ", clean(old)));
+        let mut path = clean(&file.path);
+        if let Some(old) = &file.old_path {
+            path = format!("{} → {path}", clean(old));
+        }
         let line = Line::from(vec![
             Span::styled(format!("{mark} "), DIM),
             Span::styled(format!("{letter} "), style),
-            Span::styled(
-                format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
-                STRONG,
-            ),
+            Span::styled(path, STRONG),
             Span::styled(format!("  +{}", file.added), ADDED),
             Span::styled(format!(" -{}", file.removed), REMOVED),
         ]);
@@ -284,11 +276,9 @@ fn sign(kind: LineKind) -> (&'static str, Style) {
 /// The first numbers of both sides of `@@ -1,2 +1,3 @@`.
 fn starts(hunk: &str) -> (Option<u32>, Option<u32>) {
     let side = |sign: char| {
-        let word = hunk
-            .split_whitespace()
-            .skip(1)
-            .find_map(|word| word.strip_prefix(sign))?;
-        word.split(',').next()?.parse().ok()
+        let mut words = hunk.split_whitespace().skip(1);
+        let range = words.find_map(|word| word.strip_prefix(sign))?;
+        range.split(',').next()?.parse().ok()
     };
     (side('-'), side('+'))
 }

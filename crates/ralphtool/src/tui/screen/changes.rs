@@ -45,21 +45,15 @@ impl Changes {
         let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
-        let place = self.shown.iter().position(|(index, _)| {
-            let row = self.rows().get(*index);
-            row.map(|row| &row.target) == chosen.as_ref()
-        });
-        self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
-        self.settle();
-    }
-
-    /// The first change a run could do something in.
-    fn first_with_work(&self) -> Option<usize> {
-        let has_work = |(index, _): &(usize, Vec<u32>)| {
-            let row = self.rows().get(*index);
-            row.is_some_and(|row| row.state == ChangeState::Open)
+        let first = |is_it: &dyn Fn(&ChangeRow) -> bool| {
+            let mut rows = self.shown.iter().map(|(index, _)| self.rows().get(*index));
+            rows.position(|row| row.is_some_and(is_it))
         };
-        self.shown.iter().position(has_work)
+        let place = first(&|row| Some(&row.target) == chosen.as_ref());
+        // Else the first change a run could do something in.
+        let place = place.or_else(|| first(&|row| row.state == ChangeState::Open));
+        self.selected = place.unwrap_or(0);
+        self.settle();
     }
 
     /// Shows only what matches.
@@ -138,10 +132,10 @@ impl Changes {
         let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);
         frame.render_widget(Paragraph::new(self.title()), title);
         match &self.found {
-            None => frame.render_widget(
-                Paragraph::new(Span::styled("  reading the changes …", DIM)),
-                list,
-            ),
+            None => {
+                let text = wrap::styled("  reading the changes …", DIM);
+                draw_lines(frame, list, &[text], 0);
+            }
             Some(Err(error)) => draw_lines(frame, below, &error_lines(error), 2),
             Some(Ok(found)) if found.rows.is_empty() => {
                 draw_lines(frame, below, &empty(found), 2);

@@ -135,23 +135,17 @@ fn note(text: &'static str) -> PaneLine {
 fn headline(progress: &Progress) -> Vec<Line<'static>> {
     let mut title = title_of(change_of(progress));
     title.push(Span::raw("  the result"));
-    let text = match &progress.finish {
-        Some(finish) => match finish.choice {
-            FinishChoice::Cleanup => {
-                format!(" ✓ Changes ready on {} (uncommitted)", clean(&finish.head))
-            }
-            FinishChoice::Keep => format!(" ✓ On {} with checkpoint commits", clean(&finish.head)),
-            FinishChoice::Abandon => {
-                format!(" ✓ Everything is as before, on {}", clean(&finish.head))
-            }
-        },
-        None => " the run is not finished".to_owned(),
+    let Some(finish) = &progress.finish else {
+        let text = wrap::styled(" the run is not finished", WARN);
+        return vec![Line::from(title), text];
     };
-    let style = match progress.finish {
-        Some(_) => GOOD,
-        None => WARN,
+    let head = clean(&finish.head);
+    let text = match finish.choice {
+        FinishChoice::Cleanup => format!(" ✓ Changes ready on {head} (uncommitted)"),
+        FinishChoice::Keep => format!(" ✓ On {head} with checkpoint commits"),
+        FinishChoice::Abandon => format!(" ✓ Everything is as before, on {head}"),
     };
-    vec![Line::from(title), wrap::styled(text, style)]
+    vec![Line::from(title), wrap::styled(text, GOOD)]
 }
 
 fn file_line(file: &FileDiff, columns: usize) -> Line<'static> {
@@ -211,30 +205,22 @@ fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<L
     lines.extend(wrap::wrap(&facts, columns, 2));
     for attempt in &story.attempts {
         if let AttemptStanding::Failed(failed) = &attempt.state {
-            let text = format!(
-                "  attempt {}: {}",
-                attempt.number,
-                words::failure(failed.kind)
-            );
+            let why = words::failure(failed.kind);
+            let text = format!("  attempt {}: {why}", attempt.number);
             lines.push(wrap::styled(text, DIM));
         }
     }
-    let gates: Vec<Span<'static>> = story.attempts.last().map_or_else(Vec::new, |attempt| {
-        story
-            .gates_of(attempt.number)
-            .flat_map(|gate| {
-                let (mark, style) = match &gate.result {
-                    Some(GateResult::Passed) => ("✓", GOOD),
-                    Some(GateResult::Failed { .. }) => ("✗", BAD),
-                    None => ("·", DIM),
-                };
-                [
-                    Span::styled(format!("  {mark} "), style),
-                    Span::raw(clean(&gate.name)),
-                ]
-            })
-            .collect()
-    });
+    let mut gates = Vec::new();
+    let last = story.attempts.last();
+    for gate in last.into_iter().flat_map(|it| story.gates_of(it.number)) {
+        let (mark, style) = match &gate.result {
+            Some(GateResult::Passed) => ("✓", GOOD),
+            Some(GateResult::Failed { .. }) => ("✗", BAD),
+            None => ("·", DIM),
+        };
+        gates.push(Span::styled(format!("  {mark} "), style));
+        gates.push(Span::raw(clean(&gate.name)));
+    }
     if !gates.is_empty() {
         lines.extend(wrap::wrap(&Line::from(gates), columns, 2));
     }

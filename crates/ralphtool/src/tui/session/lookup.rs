@@ -123,20 +123,17 @@ impl Lookup {
             warnings: &warnings,
             environment: &self.context.environment,
         });
-        let (prompt, open) = match &repository {
-            None => (String::new(), false),
-            Some(repository) => {
+        let open = match &repository {
+            Some(repository) => peek(&state, repository).map_err(unread)?,
+            None => None,
+        };
+        let open = open.filter(|open| open.change == change.name);
+        let prompt = match (&repository, change.next_open()) {
+            (Some(repository), Some(story)) => {
                 let vault = self.context.vault(repository)?;
-                let open = peek(&state, repository).map_err(unread)?;
-                let open = open.filter(|open| open.change == change.name);
-                let prompt = match change.next_open() {
-                    Some(story) => {
-                        gather::prompt_of(&change, story, &settings, &vault, open.as_ref())?
-                    }
-                    None => String::new(),
-                };
-                (prompt, open.is_some())
+                gather::prompt_of(&change, story, &settings, &vault, open.as_ref())?
             }
+            _ => String::new(),
         };
         Ok(Box::new(Previewed {
             documents: documents(&change),
@@ -144,7 +141,7 @@ impl Lookup {
             settings,
             remarks,
             prompt,
-            open,
+            open: open.is_some(),
         }))
     }
 

@@ -144,16 +144,17 @@ fn last_lines(file: &mut TextWindow, count: usize) -> std::io::Result<FileWindow
 
 /// Writes something to a file that was not there before; gives its path.
 pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
-    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
-    let (path, file) = new_file(path).map_err(describe)?;
-    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let describe = |path: &Path, error| format!("`{}`: {error}", path.display());
+    let (path, file) = new_file(path).map_err(|error| describe(path, error))?;
     let mut out = BufWriter::new(file);
-    match export {
-        Export::Text(text) => out.write_all(text.as_bytes()).map_err(describe)?,
-        Export::Transcript(id) => write_transcript(&mut out, &id).map_err(describe)?,
+    let written = match export {
+        Export::Text(text) => out.write_all(text.as_bytes()),
+        Export::Transcript(id) => write_transcript(&mut out, &id),
+    };
+    match written.and_then(|()| out.flush()) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(describe(&path, error)),
     }
-    out.flush().map_err(describe)?;
-    Ok(path)
 }
 
 /// A file of that name, or with a number where something has the name already: nothing that is
