@@ -70,7 +70,6 @@ impl ChoiceArguments {
     }
 }
 
-/// Ends a run.
 pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<ExitCode, Failure> {
     let flags = arguments.flags;
     let given = arguments.choice.given();

@@ -67,7 +67,6 @@ fn age(text: &str) -> Result<Duration, BadAmount> {
     }
 }
 
-/// Makes room.
 pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
     let prepared = prepare(&Request {
         directory: &context.folder()?,

@@ -36,7 +36,6 @@ pub(super) struct ListArguments {
     pub(super) json: bool,
 }
 
-/// Lists the changes.
 pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCode, Failure> {
     let around = context.surroundings()?;
     let found = source::survey(&around)?;

@@ -116,7 +116,6 @@ fn show(records: &[Record], mut reporter: Box<dyn Reporter>) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the table.
 fn write(page: &mut Page, runs: &[RunSummary], now: Timestamp) {
     let header = ["run", "change", "began", "stories", "cost", "outcome"];
     let rows: Vec<_> = runs.iter().map(|run| cells(run, now)).collect();

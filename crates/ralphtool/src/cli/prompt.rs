@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::console::context::Context;
+use crate::console::context::{Context, unfit};
 use crate::console::output;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -106,8 +106,9 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     // A prompt can be printed without a repository.
     let repository = Repository::discover(&context.folder()?).ok();
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
-    let (settings, warnings) = context.settings(root, PartialSettings::default())?;
-    output::warn(context, warnings);
+    let loaded = context.load(root, false)?;
+    let settings = loaded.shown(PartialSettings::default()).map_err(unfit)?;
+    output::warn(context, loaded.warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
     let vault = context.vault(&place)?;
     prompt_of(change, story, &settings, &vault, None)

@@ -36,7 +36,6 @@ pub(super) struct ShowArguments {
     pub(super) json: bool,
 }
 
-/// Shows a change.
 pub(super) fn run(arguments: &ShowArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = context.change(&arguments.change)?;
     output::warn(context, change.warnings.iter().map(|it| &it.message));

@@ -9,8 +9,8 @@ use crate::ui::style::Paint;
 use ralph_plan::change::Change;
 use ralph_plan::source::{self, SourceError, Surroundings};
 use ralph_run::failure::Failure;
+use ralph_run::settings::SettingsProblem;
 use ralph_run::settings::files::{self, Loaded, Places};
-use ralph_run::settings::{PartialSettings, Settings, SettingsProblem};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::store::{VaultFolder, state_directory};
 
@@ -100,17 +100,6 @@ impl Context {
             }
             failure
         })
-    }
-
-    /// All settings for a repository, the flags over all, to show them; and warnings for the user.
-    pub(crate) fn settings(
-        &self,
-        root: &Path,
-        flags: PartialSettings,
-    ) -> Result<(Settings, Vec<String>), Failure> {
-        let loaded = self.load(root, false)?;
-        let settings = loaded.shown(flags).map_err(unfit)?;
-        Ok((settings, loaded.warnings))
     }
 
     /// What the files and variables say. With `trust`, what the repository's own file asks for is

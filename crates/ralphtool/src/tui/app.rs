@@ -33,7 +33,6 @@ const SHIELD_MS: i64 = 1_500;
 /// What follows when the run at hand is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Then {
-    /// Nothing.
     #[default]
     Stay,
     /// The list of changes comes back.
@@ -65,7 +64,8 @@ pub(crate) struct Terminal {
     pub(crate) exports: String,
 }
 
-/// The whole of it.
+/// The state of the terminal UI: which screen is shown, what each screen knows, and what is in front
+/// of it (a line to type in, a question, an error, the help).
 #[derive(Debug)]
 pub(crate) struct App {
     pub(super) terminal: Terminal,

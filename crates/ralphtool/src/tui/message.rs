@@ -23,7 +23,6 @@ use ralph_vault::diff::{Diff, FileDiff};
 /// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Msg {
-    /// The time now.
     Clock(Timestamp),
     /// The screen is about to be drawn: what is missing for it may be asked for.
     Frame,
@@ -58,7 +57,6 @@ pub(crate) struct Wheel {
     pub(crate) row: u16,
 }
 
-/// What became of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunOver {
     /// The loop ended with this exit code.
@@ -99,9 +97,7 @@ pub(crate) enum Request {
     Redraw,
     /// Listen to the mouse, or leave it to the terminal.
     Mouse(bool),
-    /// Put a text into the clipboard.
     Copy(String),
-    /// Notify the user.
     Notify(String),
     Start(Box<Start>),
     /// Tell the running loop something.
@@ -110,7 +106,6 @@ pub(crate) enum Request {
     Query(Query),
 }
 
-/// A run to start.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
     pub(crate) change: String,

@@ -33,12 +33,10 @@ impl<const N: usize> Tabbed<N> {
         self.shown
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
         &self.panes[self.shown]
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
         &mut self.panes[self.shown]
     }

@@ -29,7 +29,6 @@ const WIDE_QUESTION: usize = 100;
 /// How many columns of a line to type in are not its title.
 const ROOM_TO_TYPE: usize = 20;
 
-/// Draws everything.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {

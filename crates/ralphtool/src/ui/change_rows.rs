@@ -27,21 +27,15 @@ pub(crate) enum ChangeState {
 /// One change of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChangeRow {
-    /// Its name.
     pub(crate) name: String,
-    /// What kind of plan it is.
     pub(crate) kind: SourceKind,
     /// Its folder or file.
     pub(crate) path: String,
     /// What to say to mean this one: its name, or its path where another has the same name.
     pub(crate) target: String,
-    /// Complete stories.
     pub(crate) stories_done: usize,
-    /// All stories.
     pub(crate) stories_total: usize,
-    /// Ticked tasks.
     pub(crate) tasks_done: usize,
-    /// All tasks.
     pub(crate) tasks_total: usize,
     /// When one of its files was last changed.
     pub(crate) modified: Option<Timestamp>,

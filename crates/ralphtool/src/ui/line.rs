@@ -34,9 +34,7 @@ pub(crate) enum Weight {
 pub(crate) struct Line {
     /// How much it matters.
     pub(crate) weight: Weight,
-    /// How it looks.
     pub(crate) style: Style,
-    /// What it says.
     pub(crate) text: String,
     /// Lines below it, wrapped when shown.
     pub(crate) details: Vec<String>,

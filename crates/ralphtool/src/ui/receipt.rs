@@ -23,7 +23,6 @@ const LABEL: usize = 8;
 /// How much of a commit's id is shown.
 const SHORT_ID: usize = 10;
 
-/// Writes the receipt.
 pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
     let state = words::run_state(receipt.state, receipt.finish);

@@ -20,32 +20,33 @@ impl App {
         }
         self.last_key = Some(self.now);
         let action = keys::action(self.place(), key);
-        let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        // These work whatever is in front.
         match action {
-            // These work whatever is in front.
-            Some(Action::Suspend) => self.request = Some(Request::Suspend),
-            Some(Action::Redraw) => self.request = Some(Request::Redraw),
-            _ if self.error.take().is_some() => {}
-            action => {
-                if let Some(mut prompt) = self.trust_prompt.take() {
-                    if !is_yes {
-                        return self.say("not allowed: nothing was run");
-                    }
-                    // A yes is for the very content that was shown.
-                    prompt.start.allowed = Some(prompt.question.token);
-                    let start = Request::Start(Box::new(prompt.start));
-                    return self.carry_on(Step::Ask(start));
-                }
-                if let Some(confirmation) = self.confirmation.take() {
-                    if is_yes {
-                        self.confirmed(confirmation);
-                    }
-                } else if self.help_top.is_some() {
-                    self.act_on_help(action);
-                } else if let Some(action) = action {
-                    self.act(action);
-                }
+            Some(Action::Suspend) => return self.request = Some(Request::Suspend),
+            Some(Action::Redraw) => return self.request = Some(Request::Redraw),
+            _ => {}
+        }
+        if self.error.take().is_some() {
+            return;
+        }
+        let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        if let Some(mut prompt) = self.trust_prompt.take() {
+            if !is_yes {
+                return self.say("not allowed: nothing was run");
             }
+            // A yes is for the very content that was shown.
+            prompt.start.allowed = Some(prompt.question.token);
+            let start = Request::Start(Box::new(prompt.start));
+            return self.carry_on(Step::Ask(start));
+        }
+        if let Some(confirmation) = self.confirmation.take() {
+            if is_yes {
+                self.confirmed(confirmation);
+            }
+        } else if self.help_top.is_some() {
+            self.act_on_help(action);
+        } else if let Some(action) = action {
+            self.act(action);
         }
     }
 

@@ -32,7 +32,6 @@ const DETAIL_LINES: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct AgentPane {
     transcript: Option<TranscriptId>,
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     entries: Vec<Entry>,
     total: usize,
@@ -60,7 +59,6 @@ impl AgentPane {
         }
     }
 
-    /// The transcript it shows.
     pub(crate) fn transcript(&self) -> Option<&TranscriptId> {
         self.transcript.as_ref()
     }
@@ -165,7 +163,6 @@ impl AgentPane {
         }
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) {
         match action {
             Action::Home => self.destination = Some(0),

@@ -22,14 +22,12 @@ const TAB: usize = 4;
 /// Line numbers are left out on a narrower screen.
 const ROOM_FOR_NUMBERS: usize = 60;
 
-/// Changes.
 #[derive(Debug, Default)]
 pub(crate) struct DiffPane {
     id: Option<DiffId>,
     diff: Option<Result<Box<Diff>, String>>,
     /// Files that are folded in.
     folded: BTreeSet<String>,
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     /// When it was asked for.
     asked: Option<Timestamp>,

@@ -20,7 +20,6 @@ const TAIL: usize = 500;
 /// The gates of a story.
 #[derive(Debug, Default)]
 pub(crate) struct GatesPane {
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     /// The gate whose output is shown, by its place; the last one unless the user chose another.
     chosen: Option<usize>,

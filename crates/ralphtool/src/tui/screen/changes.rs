@@ -27,7 +27,6 @@ const STORIES: usize = 9;
 const TASKS: usize = 8;
 const MODIFIED: usize = 11;
 
-/// The list.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     found: Option<Result<ChangesFound, ErrorText>>,
@@ -97,7 +96,6 @@ impl Changes {
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, self.height) {
@@ -126,7 +124,6 @@ impl Changes {
         }
     }
 
-    /// Draws the list.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let [title, head, below] = Layout::vertical([Length(1), Length(1), Min(1)]).areas(area);
         let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);

@@ -50,7 +50,6 @@ pub(crate) struct Completion {
     /// What was chosen and is being done.
     doing: Option<Choice>,
     stat: Option<Box<Diff>>,
-    /// The changes that were asked for.
     asked: Option<DiffId>,
 }
 
@@ -62,7 +61,6 @@ impl Completion {
         }
     }
 
-    /// What is missing.
     pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked.is_some() {
             return None;
@@ -136,7 +134,6 @@ impl Completion {
         choices.iter().copied().find(is_meant)
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
         let last = Self::choices(run).len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, 1) {
@@ -160,7 +157,6 @@ impl Completion {
         Step::Ask(Request::Command(command))
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let progress = &run.progress;
         let mut lines = failure(progress);
@@ -250,12 +246,10 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         let red = words::still_red(red).map(|red| format!("! gates: {red}"));
         lines.extend(red.map(|red| wrap::styled(red, WARN)));
     }
-    let (reason, hint) = match outcome {
-        Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
-        Outcome::Broken { reason, hint } => (Some(reason), Some(hint)),
-        _ => (None, None),
-    };
-    if let Some(reason) = reason {
+    if let Outcome::Exhausted { reason, .. }
+    | Outcome::Limited { reason }
+    | Outcome::Broken { reason, .. } = outcome
+    {
         let reason = clean_lines(reason);
         let shown = reason.iter().take(REASON_LINES);
         lines.extend(shown.map(|line| Line::from(format!("  {line}"))));
@@ -263,7 +257,7 @@ fn why(run: &Run) -> Vec<Line<'static>> {
             lines.push(wrap::styled("  …", DIM));
         }
     }
-    if let Some(hint) = hint {
+    if let Outcome::Broken { hint, .. } = outcome {
         lines.push(Line::from(format!("→ {}", clean(hint))));
     }
     lines

@@ -37,7 +37,6 @@ const STACKED: u16 = 9;
 /// One change before its run.
 #[derive(Debug)]
 pub(crate) struct Preview {
-    /// The change's name.
     pub(crate) name: String,
     data: Option<Result<Box<Previewed>, ErrorText>>,
     fields: Fields,
@@ -109,7 +108,6 @@ impl Preview {
         self.laid_out = Some(text.width);
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         if let Some(step) = self.tabs.act(action) {
             return step;
@@ -177,7 +175,6 @@ impl Preview {
         })))
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let areas = Areas::of(area);
         frame.render_widget(Paragraph::new(self.title(areas.title)), areas.title);
@@ -256,7 +253,6 @@ fn verdict(remarks: &[Remark]) -> Line<'static> {
     }
 }
 
-/// Where things are.
 struct Areas {
     title: Rect,
     tabs: Rect,

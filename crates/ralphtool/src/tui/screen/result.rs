@@ -46,7 +46,6 @@ impl Default for ResultScreen {
 }
 
 impl ResultScreen {
-    /// What is missing.
     pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked {
             return None;
@@ -59,7 +58,6 @@ impl ResultScreen {
         })))
     }
 
-    /// Lays the panes out.
     pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
         let text = areas(area).2;
         let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
@@ -97,7 +95,6 @@ impl ResultScreen {
         }
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         if action == Action::Back {
             return Step::Back;
@@ -108,7 +105,6 @@ impl ResultScreen {
         })
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let (title, tab_line, text) = areas(area);
         let lines: Vec<Line<'_>> = headline(&run.progress)

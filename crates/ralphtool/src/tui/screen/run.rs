@@ -37,7 +37,6 @@ pub(crate) enum Tab {
 }
 
 impl Tab {
-    /// All of them.
     pub(crate) const ALL: [Self; 5] = [
         Self::Agent,
         Self::Diff,
@@ -72,7 +71,6 @@ pub(crate) enum RunMode {
     Replay,
 }
 
-/// A run.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Where it stands.
@@ -176,7 +174,6 @@ impl Run {
         is_other
     }
 
-    /// The selected story.
     pub(crate) fn story(&self) -> Option<&StoryProgress> {
         self.progress.stories.get(self.selected)
     }
@@ -230,7 +227,6 @@ impl Run {
         self.following
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
         match self.tab {
             Tab::Agent => &self.agent.text,

@@ -39,7 +39,6 @@ impl Lookup {
         }
     }
 
-    /// Answers a query.
     pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
         match query {
             Query::Changes => Some(Answer::Changes(self.changes().map_err(error_text))),

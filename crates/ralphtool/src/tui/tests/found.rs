@@ -50,7 +50,6 @@ impl Default for World {
     }
 }
 
-/// Answers a query.
 pub(super) fn answer(world: &World, query: &Query) -> Answer {
     match query.clone() {
         Query::Export(path, _) => Answer::Exported(Ok(path)),

@@ -27,7 +27,6 @@ const HEAD: &str = "| Story | Result | Attempts | Time | Tokens | Cost | Gates |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |
 ";
 
-/// The page.
 pub(crate) fn page(receipt: &Receipt) -> String {
     let top = top(receipt);
     let bottom = bottom(receipt);

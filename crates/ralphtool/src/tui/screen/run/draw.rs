@@ -38,7 +38,6 @@ const LEAST_TABS: usize = 16;
 /// From this width on the cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
-/// Where things are.
 pub(super) struct Areas {
     pub(super) header: Rect,
     pub(super) status: Rect,
@@ -49,7 +48,6 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// The areas of a screen.
     pub(super) fn of(area: Rect, run: &Run) -> Self {
         let high = if area.height >= 14 { 2 } else { 1 };
         let [header, status, body] =
@@ -84,7 +82,6 @@ pub(super) fn room(area: Rect) -> (usize, usize) {
 }
 
 impl Run {
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let now = self.clock(now);
         let areas = Areas::of(area, self);
