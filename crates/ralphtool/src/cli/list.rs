@@ -87,18 +87,14 @@ fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) 
         let age = row.modified.map(|at| words::ago(at, now));
         let kind = if kinds { row.kind.word() } else { "" };
         let bar = bars.then(|| bar(row.tasks_done, row.tasks_total));
+        let stories = format!("{}/{}", row.stories_done, row.stories_total);
+        let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
         [
             (STRONG, clean(&row.name)),
             (DIM, kind.to_owned()),
             (style, bar.unwrap_or_default()),
-            (
-                Style::new(),
-                format!("{}/{}", row.stories_done, row.stories_total),
-            ),
-            (
-                Style::new(),
-                format!("{}/{}", row.tasks_done, row.tasks_total),
-            ),
+            (Style::new(), stories),
+            (Style::new(), tasks),
             (DIM, age.unwrap_or_default()),
             (style, state.to_owned()),
         ]

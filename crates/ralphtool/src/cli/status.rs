@@ -227,10 +227,8 @@ fn headline(status: &Status, now: &Zoned) -> String {
 
 fn why(outcome: Option<&Outcome>, status: &Status) -> String {
     let open = status.stories_total.saturating_sub(status.stories_done);
-    outcome.map_or_else(
-        || "it did not come to its end".to_owned(),
-        |outcome| words::outcome(outcome, open),
-    )
+    let why = outcome.map(|outcome| words::outcome(outcome, open));
+    why.unwrap_or_else(|| "it did not come to its end".to_owned())
 }
 
 fn style(status: &Status) -> anstyle::Style {
@@ -280,12 +278,11 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
         facts.push(("warnings", text));
     }
     if let Some(failure) = &status.last_failure {
-        let reason = clean_lines(&failure.reason).join(" ");
-        let why = words::failure(failure.kind);
-        let mut text = format!("{} {why}", clean(&failure.attempt));
-        if !reason.is_empty() {
-            text = format!("{text}: {}", truncate(&reason, REASON));
-        }
+        let (attempt, why) = (clean(&failure.attempt), words::failure(failure.kind));
+        let text = match clean_lines(&failure.reason).join(" ") {
+            reason if reason.is_empty() => format!("{attempt} {why}"),
+            reason => format!("{attempt} {why}: {}", truncate(&reason, REASON)),
+        };
         facts.push(("failure", text));
     }
     facts.extend(status.owner.iter().map(|it| ("owner", clean(it))));
@@ -311,11 +308,8 @@ fn doing(status: &Status, now: Timestamp) -> Option<String> {
         Activity::Between => "checking and saving".to_owned(),
         Activity::Agent { since: at, says } => {
             let says = says.as_ref().map(|it| format!(": {}", clean(it)));
-            format!(
-                "the agent works, {}{}",
-                since(*at),
-                says.unwrap_or_default()
-            )
+            let says = says.unwrap_or_default();
+            format!("the agent works, {}{says}", since(*at))
         }
         Activity::Gate {
             gate,

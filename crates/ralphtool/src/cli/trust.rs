@@ -67,10 +67,8 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
         return say("nothing to allow: this repository has no settings file of its own");
     };
     if file.claims.is_empty() {
-        return say(&format!(
-            "nothing to allow: `{}` runs nothing and sets no variables",
-            file.name
-        ));
+        let text = "runs nothing and sets no variables";
+        return say(&format!("nothing to allow: `{}` {text}", file.name));
     }
     let unread = |error| Failure::system("could not read the permissions").because(error);
     let is_given = file.allowance.is_given(&state).map_err(unread)?;
@@ -88,11 +86,9 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
     }
     if !arguments.yes {
         if !trust::can_ask() {
-            return Err(
-                Failure::refused("nothing was allowed: there is no terminal to ask on").hint(
-                    format!("to allow it, run `{}`", context.typed("trust --yes")),
-                ),
-            );
+            let hint = format!("to allow it, run `{}`", context.typed("trust --yes"));
+            let message = "nothing was allowed: there is no terminal to ask on";
+            return Err(Failure::refused(message).hint(hint));
         }
         trust::must_be_yes()?;
     }

@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::help;
 use super::keys::{self, Action, Binding};
 use super::message::TrustPrompt;
-use super::screen::changes::error_lines;
+use super::screen::error_lines;
 use super::step::Confirmation;
 use super::wrap;
 use crate::launch::trust;

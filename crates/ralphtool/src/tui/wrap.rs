@@ -67,23 +67,18 @@ pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
     like(line, row.spans)
 }
 
-/// Fills a line with spaces up to a number of columns.
-pub(crate) fn pad(line: &Line<'_>, columns: usize) -> Line<'static> {
-    let mut padded = owned(line);
-    let missing = columns.saturating_sub(width(line));
-    if missing > 0 {
-        padded.spans.push(Span::raw(" ".repeat(missing)));
-    }
-    padded
-}
-
-/// A line of exactly this many columns: cut or padded.
+/// A line of exactly this many columns: cut, or filled with spaces.
 pub(crate) fn fit(line: &Line<'_>, columns: usize) -> Line<'static> {
-    pad(&cut(line, columns), columns)
+    let mut fitted = cut(line, columns);
+    let missing = columns.saturating_sub(width(&fitted));
+    if missing > 0 {
+        fitted.spans.push(Span::raw(" ".repeat(missing)));
+    }
+    fitted
 }
 
 /// A copy of a line that borrows nothing.
-pub(crate) fn owned(line: &Line<'_>) -> Line<'static> {
+fn owned(line: &Line<'_>) -> Line<'static> {
     let spans = line.spans.iter();
     let spans = spans.map(|span| Span::styled(span.content.to_string(), span.style));
     like(line, spans.collect())
@@ -352,8 +347,8 @@ mod tests {
 
     #[test]
     fn padding_counts_columns() {
-        assert_eq!(pad(&Line::raw("漢"), 4).to_string(), "漢  ");
-        assert_eq!(pad(&Line::raw("hello"), 4).to_string(), "hello");
+        assert_eq!(fit(&Line::raw("漢"), 4).to_string(), "漢  ");
+        assert_eq!(fit(&Line::raw("hello"), 5).to_string(), "hello");
         assert_eq!(fit(&Line::raw("hello"), 4).to_string(), "hel…");
         assert_eq!(fit(&Line::raw("漢漢"), 3).to_string(), "漢…");
         assert_eq!(fit(&Line::raw("漢漢漢"), 4).to_string(), "漢… ");

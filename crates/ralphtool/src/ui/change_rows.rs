@@ -44,51 +44,42 @@ pub(crate) struct ChangeRow {
     pub(crate) state: ChangeState,
 }
 
-/// The lines of the list.
+/// The rows of the list.
 pub(crate) fn rows(found: Vec<ChangeSummary>) -> Vec<ChangeRow> {
     let mut names: HashMap<String, usize> = HashMap::new();
     for summary in &found {
         *names.entry(summary.name.clone()).or_default() += 1;
     }
-    let is_unique = |summary: &ChangeSummary| names.get(&summary.name) == Some(&1);
-    found
-        .into_iter()
-        .map(|summary| {
-            let path = summary.path.display().to_string();
-            let target = if is_unique(&summary) {
+    let row = |summary: ChangeSummary| {
+        let is_unique = names.get(&summary.name) == Some(&1);
+        let path = summary.path.display().to_string();
+        let (stories, tasks) = (summary.stories, summary.tasks);
+        ChangeRow {
+            target: if is_unique {
                 summary.name.clone()
             } else {
                 path.clone()
-            };
-            ChangeRow::new(summary, path, target)
-        })
-        .collect()
-}
-
-impl ChangeRow {
-    fn new(summary: ChangeSummary, path: String, target: String) -> Self {
-        let state = match summary.state {
-            summary::ChangeState::Ready => ChangeState::Open,
-            summary::ChangeState::NothingLeft if summary.stories.done == summary.stories.total => {
-                ChangeState::Done
-            }
-            summary::ChangeState::NothingLeft => ChangeState::Deferred,
-            summary::ChangeState::NoTasks => ChangeState::NoTasks,
-            summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
-        };
-        Self {
+            },
             name: summary.name,
             kind: summary.kind,
             path,
-            target,
-            stories_done: summary.stories.done,
-            stories_total: summary.stories.total,
-            tasks_done: summary.tasks.done,
-            tasks_total: summary.tasks.total,
+            stories_done: stories.done,
+            stories_total: stories.total,
+            tasks_done: tasks.done,
+            tasks_total: tasks.total,
             modified: summary.modified,
-            state,
+            state: match summary.state {
+                summary::ChangeState::Ready => ChangeState::Open,
+                summary::ChangeState::NothingLeft if stories.done == stories.total => {
+                    ChangeState::Done
+                }
+                summary::ChangeState::NothingLeft => ChangeState::Deferred,
+                summary::ChangeState::NoTasks => ChangeState::NoTasks,
+                summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
+            },
         }
-    }
+    };
+    found.into_iter().map(row).collect()
 }
 
 /// Whether the kinds of plans are worth a column.

@@ -7,6 +7,7 @@ use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::{draw_lines, error_lines};
 use crate::tui::fuzzy;
 use crate::tui::gauge;
 use crate::tui::keys::Action;
@@ -334,42 +335,4 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
             Span::styled("ralphtool demo", NAME),
         ]),
     ]
-}
-
-/// An error with what to do.
-pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
-    let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
-    for hint in &error.hints {
-        lines.push(Line::from(vec![
-            Span::styled("→ ", NAME),
-            Span::raw(clean(hint)),
-        ]));
-    }
-    lines
-}
-
-/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
-pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
-    let inner = Rect {
-        x: area.x + margin.min(area.width),
-        width: area.width.saturating_sub(margin),
-        ..area
-    };
-    let mut lines = wrapped(lines, inner.width);
-    if lines.len() > usize::from(inner.height) {
-        lines.truncate(inner.height.into());
-        if let Some(last) = lines.last_mut() {
-            last.spans.push(Span::raw(format!(" {}", wrap::MISSING)));
-            *last = wrap::cut(last, inner.width.into());
-        }
-    }
-    frame.render_widget(Paragraph::new(lines), inner);
-}
-
-/// The lines as they are drawn in the given number of columns.
-pub(crate) fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
-    let lines = lines.iter();
-    lines
-        .flat_map(|line| wrap::wrap(line, columns.into(), 2))
-        .collect()
 }

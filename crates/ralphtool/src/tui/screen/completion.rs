@@ -6,9 +6,8 @@ use ratatui::layout::{Flex, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::changes::{draw_lines, wrapped};
 use super::run::Run;
-use super::{change_of, range_of, title_of, totals};
+use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN};
@@ -228,7 +227,7 @@ fn failure(progress: &Progress) -> Vec<Line<'static>> {
 fn why(run: &Run) -> Vec<Line<'static>> {
     let progress = &run.progress;
     if let Some(RunOver::Failed(error)) = &run.over {
-        return super::changes::error_lines(error);
+        return error_lines(error);
     }
     let Some(outcome) = &progress.outcome else {
         return Vec::new();

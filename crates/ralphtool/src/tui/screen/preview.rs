@@ -9,8 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use self::fields::{Acted, Fields, Shown};
-use super::changes::{draw_lines, error_lines};
-use super::title_of;
+use super::{draw_lines, error_lines, title_of};
 use crate::tui::keys::Action;
 use crate::tui::markdown;
 use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};

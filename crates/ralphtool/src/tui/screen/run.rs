@@ -125,29 +125,21 @@ impl Run {
         self.progress.apply(record);
         self.summary.apply(record);
         self.log.apply(record);
+        self.diff.grew();
         match &record.event {
-            Event::Agent { story, attempt, .. } => self.on_said(story, *attempt),
-            Event::GateStarted { .. } | Event::GateFinished { .. } => {
-                self.gates.grew();
-                self.diff.grew();
+            Event::Agent { story, attempt, .. } => {
+                let shown = self.agent.transcript().map(|it| &it.attempt);
+                if shown.is_some_and(|it| it.story == *story && it.attempt == *attempt) {
+                    self.agent.said();
+                }
             }
-            _ => {
-                self.diff.grew();
-                self.agent.said();
-            }
+            Event::GateStarted { .. } | Event::GateFinished { .. } => self.gates.grew(),
+            _ => self.agent.said(),
         }
         if self.following {
             self.go_to_live();
         }
         self.point_panes();
-    }
-
-    fn on_said(&mut self, story: &ralph_base::ids::StoryId, attempt: AttemptNumber) {
-        self.diff.grew();
-        let shown = self.agent.transcript().map(|it| &it.attempt);
-        if shown.is_some_and(|it| it.story == *story && it.attempt == attempt) {
-            self.agent.said();
-        }
     }
 
     fn go_to_live(&mut self) {

@@ -91,16 +91,13 @@ impl Lookup {
 
     fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
         let state = self.context.state()?;
-        if let Some(open) = peek(&state, repository).map_err(unread)? {
-            return Ok(Some(OpenRun {
-                change: open.change,
-                kept: false,
-            }));
-        }
-        let kept = peek_last(&state, repository).map_err(unread)?;
-        Ok(kept.map(|kept| OpenRun {
-            change: kept.change,
-            kept: true,
+        let (run, kept) = match peek(&state, repository).map_err(unread)? {
+            Some(open) => (Some(open), false),
+            None => (peek_last(&state, repository).map_err(unread)?, true),
+        };
+        Ok(run.map(|run| OpenRun {
+            change: run.change,
+            kept,
         }))
     }
 
