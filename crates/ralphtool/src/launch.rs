@@ -27,7 +27,6 @@ use ralph_run::settings::{PartialSettings, Settings};
 use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::peek_last;
-use ralph_vault::store::state_directory;
 
 /// A run as the user asks for it.
 pub(crate) struct RunRequest<'a> {
@@ -99,8 +98,6 @@ pub(crate) enum LaunchOutcome {
     Ready(Box<PreparedRun>),
     /// There is nothing left to do in the change; this was repaired on the way.
     NothingLeft(Box<Change>, Vec<Event>),
-    /// A dry run: the plan was shown.
-    Shown(ExitCode),
     /// The screen has to ask first; this was repaired on the way.
     Asks(Box<TrustQuestion>, Vec<Event>),
 }
@@ -116,14 +113,11 @@ pub(crate) enum ChangeSelector<'a> {
 }
 
 /// Prepares a run, or says why there is none. What an interrupted run left is repaired before
-/// anything in the tree is believed; a dry run repairs nothing.
+/// anything in the tree is believed.
 pub(crate) async fn prepare(
     request: &RunRequest<'_>,
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
-    if request.flags.dry_run {
-        return show_plan(request, context).map(LaunchOutcome::Shown);
-    }
     let vault = open_vault(request, context).await?;
     let repaired = vault.repaired.clone();
     let prepared = prepare_in(vault, request, context);
@@ -140,7 +134,7 @@ async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenV
     };
     let repair = RepairRequest {
         directory: &context.folder()?,
-        state: &state_directory(&context.environment)?,
+        state: &context.state()?,
         change: change.as_deref(),
         fresh: request.fresh,
     };
@@ -199,12 +193,13 @@ impl Inputs {
     }
 }
 
-fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+/// Shows what a run would do, and repairs nothing.
+pub(crate) fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
     let repository = Repository::discover(&directory)
         .map_err(|error| no_usable_repository(&error, &directory, context))?;
     let last = request.last_run(|| {
-        peek_last(&state_directory(&context.environment)?, &repository)
+        peek_last(&context.state()?, &repository)
             .map_err(|error| Failure::system("could not look for a run").because(error))
     })?;
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
@@ -222,34 +217,27 @@ fn prepare_in(
 ) -> Result<LaunchOutcome, Failure> {
     let last = request.last_run(|| Ok(vault.last_run()))?;
     let repository = vault.repository();
-    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
-    let Inputs {
-        mut loaded,
-        layer,
-        settings,
-        surroundings,
-        change,
-    } = inputs;
+    let mut inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
     if !request.attended {
-        hint_at_gates(&settings, context, repository, request.flags);
+        hint_at_gates(&inputs.settings, context, repository, request.flags);
     }
-    if let Some(question) = allow(&mut loaded, request, context)? {
+    if let Some(question) = allow(&mut inputs.loaded, request, context)? {
         return Ok(LaunchOutcome::Asks(Box::new(question), vault.repaired));
     }
     let repaired = vault.repaired.clone();
     let run = Run {
-        change: change.clone(),
-        surroundings,
-        settings: loaded.allowed(layer).map_err(unfit)?,
+        change: inputs.change.clone(),
+        surroundings: inputs.surroundings,
+        settings: inputs.loaded.allowed(inputs.layer).map_err(unfit)?,
         only_story: request.flags.story.clone().map(StoryId),
         reopen: last.is_some(),
-        warnings: loaded.warnings,
+        warnings: inputs.loaded.warnings,
         environment: context.environment.clone(),
         attended: request.attended,
     };
     Ok(match PreparedRun::new(vault, run)? {
         Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
-        None => LaunchOutcome::NothingLeft(Box::new(change), repaired),
+        None => LaunchOutcome::NothingLeft(Box::new(inputs.change), repaired),
     })
 }
 

@@ -4,13 +4,12 @@
 //! | --- | --- |
 //! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
-//! | `page`, `receipt`, `failure`, `gc` | text that is printed once |
+//! | `page`, `receipt`, `failure` | text that is printed once |
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
 pub(crate) mod change_rows;
 pub(crate) mod failure;
-pub(crate) mod gc;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod page;
@@ -41,8 +40,12 @@ pub(crate) trait Reporter {
     fn flush(&mut self) -> io::Result<()>;
 
     /// Time has passed; a reporter that shows it may draw again.
-    fn tick(&mut self, now: Timestamp) -> io::Result<()>;
+    fn tick(&mut self, _now: Timestamp) -> io::Result<()> {
+        Ok(())
+    }
 
     /// No record will follow; says what there is to say at the end.
-    fn close(&mut self) -> io::Result<()>;
+    fn close(&mut self) -> io::Result<()> {
+        self.flush()
+    }
 }

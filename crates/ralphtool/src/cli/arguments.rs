@@ -2,23 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use super::attach::AttachArguments;
-use super::attempts::AttemptsArguments;
-use super::completions::CompletionsArguments;
-use super::demo::DemoArguments;
-use super::doctor::DoctorArguments;
-use super::finish::{FinishArguments, RewindArguments, UndoArguments};
-use super::gc::GcArguments;
-use super::init::InitArguments;
-use super::learnings::LearningsArguments;
-use super::list::ListArguments;
-use super::log::LogArguments;
-use super::loop_command::{LoopArguments, ResumeArguments};
-use super::man::ManArguments;
-use super::prompt::PromptArguments;
-use super::show::ShowArguments;
-use super::status::StatusArguments;
-use super::trust::TrustArguments;
+use super::{
+    attach, attempts, completions, demo, doctor, finish, gc, init, learnings, list, log,
+    loop_command, man, prompt, show, status, trust,
+};
 use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
 const EXAMPLES: &str = "\
@@ -64,63 +51,63 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Work through a change, story by story
-    Loop(LoopArguments),
+    Loop(loop_command::LoopArguments),
     /// Say where the run of this repository stands, from any terminal
     ///
     /// Takes no lock and changes nothing: it works while a run is at work in another terminal, and
     /// after it. Says which story is at hand, what is done right now, what it took so far, how the
     /// last attempt failed, and what to type next.
-    Status(StatusArguments),
+    Status(status::StatusArguments),
     /// Show the screen of a run in another terminal, to look at
     ///
     /// Nothing on it steers the run: leaving it, with q or Esc, does not touch the run, and nobody
     /// there notices. When the run ends, its result is shown; when it goes on, so does the screen.
-    Attach(AttachArguments),
+    Attach(attach::AttachArguments),
     /// Go on with the run that was interrupted, stopped or kept last
     ///
     /// What an interrupted run left is mended first. A run whose branch was kept is opened again
     /// where its change has stories left.
-    Resume(ResumeArguments),
+    Resume(loop_command::ResumeArguments),
     /// End a run, or change your mind about a kept one
     ///
     /// Says what it will do before it does it; `ralphtool undo` takes it back. On a terminal you
     /// are asked where no choice is given.
-    Finish(FinishArguments),
+    Finish(finish::FinishArguments),
     /// Take back the last finish, rewind or restored attempt
     ///
     /// What you edited since, in files it had not touched, stays. It can be undone until the next
     /// agent starts.
-    Undo(UndoArguments),
+    Undo(finish::UndoArguments),
     /// Go back to the checkpoint before a story, to do it again
     ///
     /// The checkpoints of the story and of all after it leave the branch, and stay in the vault.
     /// `ralphtool resume` runs from there; `ralphtool undo` brings them back.
-    Rewind(RewindArguments),
+    Rewind(finish::RewindArguments),
     /// List, show and restore the attempts that failed
     ///
     /// The whole state a failed attempt left is parked in the vault. Listing and showing works
     /// while a run is at work.
-    Attempts(AttemptsArguments),
+    Attempts(attempts::AttemptsArguments),
     /// List past runs, or show what happened in one
     ///
     /// Works while a run is at work. What the agents said is in the transcripts of their attempts.
-    Log(LogArguments),
+    Log(log::LogArguments),
     /// List the changes and other plans with their progress
     ///
     /// Looks for `openspec/changes`, spec-kit's `specs` and `.specify/specs`, `.kiro/specs`, `fix_plan.md`,
     /// `PRD.md`, `IMPLEMENTATION_PLAN.md` and `prd.json`, here and up to the top of the repository. Any
     /// other checklist or `prd.json` runs by its path.
-    List(ListArguments),
+    List(list::ListArguments),
     /// Show the stories, tasks and scenarios of one change
-    Show(ShowArguments),
+    Show(show::ShowArguments),
     /// Print the prompt an agent would get
-    Prompt(PromptArguments),
+    Prompt(prompt::PromptArguments),
     /// Print or edit the notes agents keep for a change
     ///
     /// An agent may add to them what a later one should know. They are kept outside of the
     /// repository, survive failed attempts, and go into the prompts of the same change: the newest
     /// part of them, as much as the setting `learnings_limit` allows.
-    Learnings(LearningsArguments),
+    Learnings(learnings::LearningsArguments),
     /// See it all on a throw-away repository, with an embedded agent
     ///
     /// Makes a repository with a change of three stories in the folder for temporary files, and
@@ -130,7 +117,7 @@ pub(super) enum Command {
     /// The same agent can be tried on a change of yours with `ralphtool loop CHANGE --agent demo`.
     /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
     /// boxes, which shows how the loop behaves in your repository.
-    Demo(DemoArguments),
+    Demo(demo::DemoArguments),
     /// Write a commented `ralphtool.toml`, with the checks this repository has
     ///
     /// Looks for what tells how the repository is tested (Cargo, npm and its kin, Go, Python, make,
@@ -138,7 +125,7 @@ pub(super) enum Command {
     /// makes a gate of each command. Nothing is run. A command whose program is not installed is
     /// written as a comment, and so is every other key, with its default. A file that is there is
     /// never overwritten.
-    Init(InitArguments),
+    Init(init::InitArguments),
     /// Allow what this repository's `ralphtool.toml` asks for
     ///
     /// The file may have come with a clone, or an agent may have changed it. So the commands it runs
@@ -146,7 +133,7 @@ pub(super) enum Command {
     /// folders it names count only after you have allowed this very content; `loop` and `resume` ask
     /// on a terminal, and refuse elsewhere. This shows all of it and asks. A file that only sets
     /// retries, budgets and the like needs no permission, nor does your own configuration.
-    Trust(TrustArguments),
+    Trust(trust::TrustArguments),
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
     /// Says what would keep a run from starting, what an interrupted run left behind and what the
@@ -157,7 +144,7 @@ pub(super) enum Command {
     /// and which variables with keys it gets. The programs of built-in agents are run for that, with
     /// `--version` and the like, each for 30 seconds (or `command_timeout`) at the most; commands of
     /// your own are only looked for.
-    Doctor(DoctorArguments),
+    Doctor(doctor::DoctorArguments),
     /// Remove old runs from the vault
     ///
     /// Everything private of a run (snapshots, failed attempts, files it took out of the tree,
@@ -167,11 +154,11 @@ pub(super) enum Command {
     ///
     /// At the end of every run the same is done by itself for runs older than 30 days, and for more
     /// where the vault is larger than the setting `vault_limit`.
-    Gc(GcArguments),
+    Gc(gc::GcArguments),
     /// Print the completion script of a shell
-    Completions(CompletionsArguments),
+    Completions(completions::CompletionsArguments),
     /// Print a manual page
-    Man(ManArguments),
+    Man(man::ManArguments),
 }
 
 #[cfg(test)]

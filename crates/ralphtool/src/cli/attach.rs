@@ -22,7 +22,6 @@ Examples:
 Where there is no terminal, `ralphtool status --watch` follows the run line by line.")]
 pub(super) struct AttachArguments {}
 
-/// Shows the run.
 pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Failure> {
     if !context.has_screen() {
         return Err(Failure::refused("there is no terminal to show the run on")

@@ -19,7 +19,6 @@ use crate::ui::words::{self, shell};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
 use ralph_run::records::event::FailureKind;
-use ralph_vault::store::state_directory;
 use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 
 const EXAMPLES: &str = "\
@@ -104,8 +103,8 @@ pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<Ex
 /// The parked attempts, without the lock: a run may be at work.
 fn shelf(context: &Context) -> Result<Shelf, Failure> {
     let repository = repository_to_read(context)?;
-    let state = state_directory(&context.environment)?;
-    Shelf::open(&state, &repository).map_err(|error| unreadable(&error))
+    let state = context.state()?;
+    Shelf::open(&state, &repository).map_err(unreadable)
 }
 
 fn list(
@@ -114,20 +113,14 @@ fn list(
     context: &Context,
 ) -> Result<ExitCode, Failure> {
     let parked = shelf.attempts();
-    let last = shelf.last_run().map(|run| run.0);
-    let chosen: Vec<&ParkedAttempt> = match (&arguments.run, last) {
-        (Some(run), _) => of_run(&parked, Some(run))?,
-        (None, Some(last)) if !arguments.all => {
-            parked.iter().filter(|it| it.run.0 == last).collect()
-        }
-        _ => parked.iter().collect(),
-    };
+    let mut chosen = of_run(&parked, arguments.run.as_deref())?;
+    if arguments.run.is_none() && !arguments.all {
+        let last = shelf.last_run();
+        chosen.retain(|it| last.as_ref().is_none_or(|last| it.run == *last));
+    }
     let story = arguments.story.as_deref();
-    let mut rows: Vec<AttemptRow> = chosen
-        .into_iter()
-        .filter(|it| story.is_none_or(|story| it.attempt.story.0 == story))
-        .map(AttemptRow::from)
-        .collect();
+    chosen.retain(|it| story.is_none_or(|story| it.attempt.story.0 == story));
+    let mut rows: Vec<AttemptRow> = chosen.into_iter().map(AttemptRow::from).collect();
     // The newest run first; within it, as it went.
     let place = |row: &AttemptRow| parked.iter().position(|it| it.run.0 == row.run);
     rows.sort_by_key(|row| std::cmp::Reverse(place(row)));
@@ -147,9 +140,7 @@ fn show(
 ) -> Result<ExitCode, Failure> {
     let all = shelf.attempts();
     let parked = find(&all, &given.which.attempt, given.which.run.as_deref())?;
-    let changes = shelf
-        .changes_of(parked)
-        .map_err(|error| unreadable(&error))?;
+    let changes = shelf.changes_of(parked).map_err(unreadable)?;
     let newest = find(&all, &given.which.attempt, None)?;
     let diff = shelf.diff_of(parked);
     let view = AttemptView {
@@ -172,20 +163,15 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     let all = shelf.attempts();
     let parked = find(&all, &given.attempt, given.run.as_deref())?;
     let path = shelf.diff_of(parked);
+    let name = &given.attempt;
     let text = std::fs::read(&path).map_err(|error| {
-        Failure::system(format!("attempt `{}` has no diff to read", given.attempt))
-            .because(error)
-            .hint(format!(
-                "`ralphtool attempts show {}` lists what it changed",
-                given.attempt
-            ))
+        let hint = format!("`ralphtool attempts show {name}` lists what it changed");
+        let failure = Failure::system(format!("attempt `{name}` has no diff to read"));
+        failure.because(error).hint(hint)
     })?;
-    let changes = shelf
-        .changes_of(parked)
-        .map_err(|error| unreadable(&error))?;
+    let changes = shelf.changes_of(parked).map_err(unreadable)?;
     let code = output::print(&text)?;
-    let ignored = changes.ignored.len();
-    if ignored > 0 {
+    if !changes.ignored.is_empty() {
         let names = finish::files(&changes.ignored);
         let text = format!("ignored by git, kept, and not in the diff: {names}");
         output::warn(context, [text]);
@@ -238,7 +224,8 @@ fn without_dots(path: &Path) -> PathBuf {
     clean
 }
 
-fn unreadable(error: &CheckpointError) -> Failure {
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+fn unreadable(error: CheckpointError) -> Failure {
     Failure::system(format!("could not look into the vault: {error}"))
 }
 
@@ -309,7 +296,7 @@ fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
 fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 5] {
     let plain = Style::new();
     let reason = clean_lines(&row.reason).into_iter().next();
-    let parked = words::ago(now.duration_since(row.at).as_secs());
+    let parked = words::ago(row.at, now);
     [
         (STRONG, clean(&row.attempt)),
         (plain, parked),
@@ -338,22 +325,17 @@ fn write_empty(page: &mut Page, story: Option<&str>, all: bool) {
 /// Writes one attempt.
 fn write_one(page: &mut Page, view: &AttemptView) {
     let row = &view.row;
-    let title = format!("attempt {}", clean(&row.attempt));
-    page.styled(STRONG, title);
+    page.styled(STRONG, format!("attempt {}", clean(&row.attempt)));
+    let parked = row.at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+    let kind = format!("{}: {}", kind(row.kind), words::failure(row.kind));
     let mut facts = vec![
-        ("run", clean(&row.run)),
-        ("story", clean(&row.story)),
-        (
-            "parked",
-            row.at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-        ),
-        (
-            "kind",
-            format!("{}: {}", kind(row.kind), words::failure(row.kind)),
-        ),
-        ("transcript", clean(&view.transcript)),
+        ("run", &row.run),
+        ("story", &row.story),
+        ("parked", &parked),
+        ("kind", &kind),
+        ("transcript", &view.transcript),
     ];
-    facts.extend(view.diff.iter().map(|diff| ("diff", clean(diff))));
+    facts.extend(view.diff.iter().map(|diff| ("diff", diff)));
     page.facts(&facts, LABEL);
     page.blank();
     for line in clean_lines(&row.reason) {
@@ -366,41 +348,27 @@ fn write_one(page: &mut Page, view: &AttemptView) {
         ("D", &view.removed),
     ] {
         for path in paths {
-            let note = if view.ignored.contains(path) {
-                page.paint(DIM, "  (ignored by git, not in the diff)")
-            } else {
-                String::new()
-            };
-            page.line(format!(
-                "  {} {}{note}",
-                page.paint(NAME, mark),
-                clean(path)
-            ));
+            let is_ignored = view.ignored.contains(path);
+            let note = is_ignored.then(|| page.paint(DIM, "  (ignored by git, not in the diff)"));
+            let (mark, note) = (page.paint(NAME, mark), note.unwrap_or_default());
+            page.line(format!("  {mark} {}{note}", clean(path)));
         }
     }
-    let none = view.created.is_empty() && view.modified.is_empty() && view.removed.is_empty();
-    if none {
+    if view.created.is_empty() && view.modified.is_empty() && view.removed.is_empty() {
         page.line("  it changed no file");
         return;
     }
     page.blank();
-    let label = shell(&row.attempt);
-    let run = if view.is_shadowed {
-        format!(" --run {}", shell(&row.run))
-    } else {
-        String::new()
-    };
-    let next = [
-        (
-            format!("ralphtool attempts diff {label}{run}"),
-            "shows the changes",
-        ),
-        (
-            format!("ralphtool attempts restore {label}{run}"),
-            "puts them into the tree",
-        ),
-    ];
-    page.commands(&next);
+    let mut which = shell(&row.attempt);
+    if view.is_shadowed {
+        which = format!("{which} --run {}", shell(&row.run));
+    }
+    let diff = format!("ralphtool attempts diff {which}");
+    let restore = format!("ralphtool attempts restore {which}");
+    page.commands(&[
+        (diff, "shows the changes"),
+        (restore, "puts them into the tree"),
+    ]);
 }
 
 #[cfg(test)]

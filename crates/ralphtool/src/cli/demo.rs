@@ -17,7 +17,7 @@ use crate::ui::page::Page;
 use crate::ui::plain::{NextSteps, Verbosity};
 use crate::ui::style::{NAME, STRONG};
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::agent::find_program;
 use ralph_run::engine::prepare::{PreparedRun, Run};
@@ -99,7 +99,7 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
 
 /// Says what is about to happen.
 fn write_start(page: &mut Page, view: &View<'_>, stories: usize) {
-    let stories = Count(stories, Noun::Story);
+    let stories = count(stories, "story");
     let head = format!("a throw-away repository with a change of {stories} is ready");
     page.styled(STRONG, head);
     page.line(format!("  {}", page.paint(NAME, clean(view.repository))));

@@ -13,7 +13,7 @@ use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun, shell};
+use crate::ui::words::{count, shell};
 use ralph_base::ids::StoryId;
 use ralph_run::failure::Failure;
 use ralph_run::finishing::{
@@ -21,7 +21,6 @@ use ralph_run::finishing::{
 };
 use ralph_run::records::event::{FinishChoice, WIRE_VERSION};
 use ralph_vault::OpenRun;
-use ralph_vault::store::state_directory;
 
 /// How many names of files are listed.
 const NAMES: usize = 10;
@@ -71,7 +70,6 @@ impl ChoiceArguments {
     }
 }
 
-/// Ends a run.
 pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<ExitCode, Failure> {
     let flags = arguments.flags;
     let given = arguments.choice.given();
@@ -99,8 +97,7 @@ fn ask_for_choice(context: &Context, session: &Session) -> Result<Option<FinishC
     let run = session.run_to_finish()?;
     let mut page = Page::new(context.paint_for(&io::stdout()));
     write_question(&mut page, &run);
-    let answer = ask(&page.text)?;
-    match answer.as_deref() {
+    match ask(&page.text)?.as_deref() {
         None | Some("q") => Ok(None),
         Some("" | "k") => Ok(Some(FinishChoice::Keep)),
         Some("c") => Ok(Some(FinishChoice::Cleanup)),
@@ -210,7 +207,7 @@ fn open(
     prepare: impl FnOnce(&mut Session) -> Result<Option<Prepared>, Failure>,
 ) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
-    let state = state_directory(&context.environment)?;
+    let state = context.state()?;
     let mut session = on_runtime(Session::open(&directory, &state, opening))?;
     if !flags.json {
         output::page(context, |page| write_recovered(page, &session.recovered))?;
@@ -262,13 +259,11 @@ fn do_prepared(
 
 /// A number of files, and the names of the first few.
 pub(super) fn files(paths: &[String]) -> String {
-    let shown: Vec<&str> = paths.iter().take(NAMES).map(String::as_str).collect();
-    let more = paths.len() - shown.len();
-    let count = Count(paths.len() as u64, Noun::File);
-    let names = shown.join(", ");
-    match more {
+    let names = paths[..paths.len().min(NAMES)].join(", ");
+    let count = count(paths.len(), "file");
+    match paths.len().saturating_sub(NAMES) {
         0 => format!("{count}: {names}"),
-        _ => format!("{count}: {names} and {more} more"),
+        more => format!("{count}: {names} and {more} more"),
     }
 }
 
@@ -306,19 +301,19 @@ fn write_done(page: &mut Page, plan: &Plan, done: &Done) {
 fn headline(plan: &Plan) -> String {
     let Plan { change, branch, .. } = plan;
     match &plan.action {
-        Action::Finish { choice } if plan.already => {
-            let choice = choice_name(*choice);
-            format!("{choice}: the run of `{change}` is kept already")
+        Action::Finish { choice } => {
+            let what = match choice {
+                _ if plan.already => format!("the run of `{change}` is kept already"),
+                FinishChoice::Cleanup => {
+                    format!("the work of `{change}` goes home as uncommitted changes")
+                }
+                FinishChoice::Keep => format!("the commits of `{change}` stay on `{branch}`"),
+                FinishChoice::Abandon => {
+                    format!("everything goes back to before the run of `{change}`")
+                }
+            };
+            format!("{}: {what}", choice_name(*choice))
         }
-        Action::Finish { choice } => match choice {
-            FinishChoice::Cleanup => {
-                format!("cleanup: the work of `{change}` goes home as uncommitted changes")
-            }
-            FinishChoice::Keep => format!("keep: the commits of `{change}` stay on `{branch}`"),
-            FinishChoice::Abandon => {
-                format!("abandon: everything goes back to before the run of `{change}`")
-            }
-        },
         Action::Rewind { story } => {
             format!("rewind: the run of `{change}` goes back to before story {story}")
         }
@@ -337,9 +332,8 @@ fn details(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     details.extend(plan.branches.iter().map(|it| ("branch", it.clone())));
     if !plan.stories.is_empty() {
-        let stories = plan.stories.join(", ");
-        let text = format!("their checkpoints go, and stay in the vault: {stories}");
-        details.push(("stories", text));
+        let text = "their checkpoints go, and stay in the vault";
+        details.push(("stories", format!("{text}: {}", plan.stories.join(", "))));
     }
     if !plan.written.is_empty() {
         details.push(("writes", files(&plan.written)));

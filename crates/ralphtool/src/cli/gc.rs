@@ -9,14 +9,16 @@ use jiff::Timestamp;
 use crate::console::context::Context;
 use crate::console::output;
 use crate::launch::trust::can_ask;
-use crate::ui::gc;
+use crate::ui::page::Page;
+use crate::ui::style::{DIM, NAME, STRONG, WARN};
+use crate::ui::text::{clean, columns, pad};
+use crate::ui::words::{self, bytes, count};
 use ralph_base::amount::BadAmount;
 use ralph_base::duration::TimeLimit;
 use ralph_run::engine::housekeeping::{Request, prepare};
 use ralph_run::failure::Failure;
-use ralph_vault::gc::policy::Housekeeping;
+use ralph_vault::gc::policy::{Fate, Housekeeping, RunRow, StoreRow, VaultKind, VaultRow};
 use ralph_vault::other_vaults::Scope;
-use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,11 +67,10 @@ fn age(text: &str) -> Result<Duration, BadAmount> {
     }
 }
 
-/// Makes room.
 pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode, Failure> {
     let prepared = prepare(&Request {
         directory: &context.folder()?,
-        state: &state_directory(&context.environment)?,
+        state: &context.state()?,
         older_than: arguments.older_than,
         scope: if arguments.all_vaults {
             Scope::All
@@ -109,6 +110,180 @@ fn show(
     if arguments.json {
         return output::json(report);
     }
-    let paint = context.paint_for(&std::io::stdout());
-    output::present(|out| gc::write(out, paint, report, Timestamp::now()))
+    output::page(context, |page| write(page, report, Timestamp::now()))
+}
+
+fn write(page: &mut Page, report: &Housekeeping, now: Timestamp) {
+    if report.done {
+        return write_done(page, report);
+    }
+    page.styled(STRONG, format!("vault {}", clean(&report.vault)));
+    page.line(format!("  size   {}", bytes(report.bytes_before)));
+    page.line(format!("  stays  {}", count(report.kept_runs, "run")));
+    write_runs(page, &report.runs, now);
+    write_rest(page, report);
+    if !report.vaults.is_empty() {
+        page.heading("other vaults");
+    }
+    for vault in &report.vaults {
+        write_vault(page, vault, now);
+    }
+    for note in &report.notes {
+        page.line(format!("{} {}", page.paint(WARN, "note:"), clean(note)));
+    }
+    page.blank();
+    if report.is_empty() {
+        return page.line("nothing to remove");
+    }
+    let after = bytes(report.bytes_after);
+    page.line(format!("the vault would then take up about {after}"));
+}
+
+fn write_done(page: &mut Page, report: &Housekeeping) {
+    let removed = report.vaults.iter().filter(|row| row.fate == Fate::Goes);
+    let of_vaults: u64 = removed.map(|row| row.bytes).sum();
+    let own = report.bytes_before.saturating_sub(report.bytes_after);
+    let (freed, after) = (bytes(of_vaults + own), bytes(report.bytes_after));
+    page.line(format!(
+        "removed: {freed} freed, the vault takes up {after}"
+    ));
+}
+
+fn write_runs(page: &mut Page, runs: &[RunRow], now: Timestamp) {
+    if !runs.is_empty() {
+        page.heading(format!("{} to remove", count(runs.len(), "run")));
+    }
+    let width = runs.iter().map(|run| columns(&clean(&run.change))).max();
+    for run in runs {
+        let name = page.paint(NAME, clean(&run.run.0));
+        let change = pad(&clean(&run.change), width.unwrap_or(0));
+        let (age, size) = (words::ago(run.ended, now), bytes(run.bytes()));
+        page.line(format!("  {name}  {change}  ended {age}  {size}"));
+        let parts = format!(
+            "{}, {} {}, trash {}, logs {}",
+            count(run.attempts, "attempt"),
+            count(run.snapshots.count, "snapshot"),
+            bytes(run.snapshots.bytes),
+            bytes(run.trash.bytes),
+            bytes(run.logs),
+        );
+        page.line(format!("    {}", page.paint(DIM, parts)));
+    }
+}
+
+fn write_rest(page: &mut Page, report: &Housekeeping) {
+    let mut rest = vec![
+        ("leftovers of no run", report.orphans),
+        ("copies no snapshot needs", report.copies),
+        ("objects nothing needs", report.store.gone()),
+    ];
+    rest.retain(|(_, tally)| tally.count > 0);
+    if !rest.is_empty() {
+        page.heading("what no run needs");
+    }
+    for (what, tally) in rest {
+        let (count, size) = (tally.count, bytes(tally.bytes));
+        page.line(format!("  {}  {count}, {size}", pad(what, 24)));
+    }
+    if let StoreRow::LeftAlone { reason } = &report.store {
+        let (note, reason) = (page.paint(WARN, "note:"), clean(reason));
+        page.blank();
+        page.line(format!(
+            "{note} objects of the store are left alone: {reason}"
+        ));
+    }
+}
+
+fn write_vault(page: &mut Page, row: &VaultRow, now: Timestamp) {
+    let kind = match (row.kind, &row.work_tree) {
+        (VaultKind::SetAside, _) => "set aside for a new repository".to_owned(),
+        (VaultKind::Vanished, Some(tree)) => format!("`{tree}` is gone"),
+        (VaultKind::Away, Some(tree)) => format!("`{tree}` is not there at the moment"),
+        (_, Some(tree)) => format!("of `{tree}`"),
+        (_, None) => "of no known work tree".to_owned(),
+    };
+    let used = row.used.map(|used| words::ago(used, now));
+    let used = used.unwrap_or_else(|| "never used".to_owned());
+    let fate = match &row.fate {
+        Fate::Goes => "to remove".to_owned(),
+        Fate::Stays { reason } => format!("stays: {reason}"),
+    };
+    page.line(format!("  {}", page.paint(NAME, clean(&row.folder))));
+    let parts = format!("{kind}, {used}, {}, {fate}", bytes(row.bytes));
+    page.line(format!("    {}", page.paint(DIM, clean(&parts))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::style::Paint;
+    use ralph_base::ids::RunId;
+    use ralph_vault::gc::policy::Tally;
+
+    fn report() -> Housekeeping {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        Housekeeping {
+            vault: "/state/ralphtool/repo-0123".to_owned(),
+            done: false,
+            kept_runs: 1,
+            bytes_before: 1_250_000_000,
+            bytes_after: 812,
+            runs: vec![RunRow {
+                run: RunId("20260101-101010-x7k2".to_owned()),
+                change: "add-retry".to_owned(),
+                ended: at("2026-01-01T10:20:00Z"),
+                attempts: 1,
+                snapshots: Tally {
+                    count: 3,
+                    bytes: 45_000,
+                },
+                trash: Tally::default(),
+                logs: 4_500,
+            }],
+            orphans: Tally {
+                count: 1,
+                bytes: 4096,
+            },
+            copies: Tally::default(),
+            store: StoreRow::Known {
+                gone: Tally {
+                    count: 12,
+                    bytes: 1_000_000,
+                },
+            },
+            vaults: vec![VaultRow {
+                folder: "/state/ralphtool/old-4567".to_owned(),
+                work_tree: Some("/home/ann/old".to_owned()),
+                kind: VaultKind::Vanished,
+                used: Some(at("2026-02-01T00:00:00Z")),
+                bytes: 5_000_000,
+                fate: Fate::Goes,
+            }],
+            notes: vec!["a note".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_housekeeping_says_what_goes_and_what_stays() {
+        let now = "2026-03-01T00:00:00Z".parse().unwrap();
+        let mut page = Page::new(Paint::Plain);
+        let mut show = |report: &Housekeeping| write(&mut page, report, now);
+        show(&report());
+        show(&Housekeeping {
+            done: true,
+            ..report()
+        });
+        show(&Housekeeping {
+            runs: Vec::new(),
+            orphans: Tally::default(),
+            store: StoreRow::LeftAlone {
+                reason: "a run is open".to_owned(),
+            },
+            vaults: Vec::new(),
+            notes: Vec::new(),
+            ..report()
+        });
+        page.text += &serde_json::to_string_pretty(&report()).unwrap();
+        insta::assert_snapshot!(page.text);
+    }
 }

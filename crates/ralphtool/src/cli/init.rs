@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::console::repository::no_repository;
+use crate::console::repository::repository;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};
@@ -16,8 +16,6 @@ use ralph_run::failure::Failure;
 use ralph_run::init::{Proposal, candidates, decide, survey, text};
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::Allowance;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,18 +39,9 @@ pub(super) struct InitArguments {
     print: bool,
 }
 
-/// A new configuration.
-struct Written<'a> {
-    file: &'a Path,
-    agents: &'a [&'a str],
-    gates: &'a [Proposal],
-}
-
 /// Writes the file, or prints it.
 pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository =
-        Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
-    let top = &repository.work_tree;
+    let top = &repository(context)?.work_tree;
     let unread = |error| Failure::system("could not look at the repository").because(error);
     let found = candidates(&survey::folders(top).map_err(unread)?);
     let path = context.variable("PATH");
@@ -70,33 +59,28 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
             .hint("`ralphtool init --print` shows what a new one would say"));
     }
     trust_own(context, &file, page.as_bytes());
-    let written = Written {
-        file: &file,
-        agents: &agents,
-        gates: &gates,
-    };
-    output::page(context, |page| write_report(page, &written))
+    output::page(context, |page| write_report(page, &file, &agents, &gates))
 }
 
 /// Allows what `init` has just written: the user asked for it. If that cannot be stored, the first
 /// run asks.
 fn trust_own(context: &Context, file: &Path, page: &[u8]) {
-    if let Ok(state) = state_directory(&context.environment) {
+    if let Ok(state) = context.state() {
         let _ = Allowance::of(file, page).give(&state);
     }
 }
 
 /// Says which agent and gates the new file has, and what comes next.
-fn write_report(page: &mut Page, written: &Written<'_>) {
-    let file = clean(&written.file.display().to_string());
+fn write_report(page: &mut Page, file: &Path, agents: &[&str], gates: &[Proposal]) {
+    let file = clean(&file.display().to_string());
     page.line(format!("{} {file}\n", page.paint(GOOD, "wrote")));
-    let agent = match written.agents {
+    let agent = match agents {
         [] => "left open; none was found".to_owned(),
         [only] => format!("{only}, the only one that was found"),
         several => format!("left open; found were {}", several.join(", ")),
     };
     page.facts(&[("agent", agent)], LABEL);
-    write_gates(page, written.gates);
+    write_gates(page, gates);
     page.heading("next");
     page.commands(&NEXT);
 }
@@ -106,10 +90,8 @@ fn write_gates(page: &mut Page, gates: &[Proposal]) {
         gates.iter().partition(|gate| gate.inactive.is_none());
     if active.is_empty() {
         let text = "no command that checks this repository was found: add one to the file";
-        page.line(format!(
-            "  {} {text}",
-            page.paint(WARN, pad("gates", LABEL))
-        ));
+        let label = page.paint(WARN, pad("gates", LABEL));
+        page.line(format!("  {label} {text}"));
     }
     let widest = gates.iter().map(|gate| columns(&gate.name)).max();
     let name = |gate: &Proposal| pad(&clean(&gate.name), widest.unwrap_or(0));
@@ -144,19 +126,9 @@ mod tests {
             gate("api", Some("`go` was not found in PATH")),
         ];
         let file = Path::new("/repo/ralphtool.toml");
-        let full = Written {
-            file,
-            agents: &["claude"],
-            gates: &gates,
-        };
-        let empty = Written {
-            file,
-            agents: &[],
-            gates: &[],
-        };
         let mut page = Page::new(Paint::Plain);
-        write_report(&mut page, &full);
-        write_report(&mut page, &empty);
+        write_report(&mut page, file, &["claude"], &gates);
+        write_report(&mut page, file, &[], &[]);
         insta::assert_snapshot!(page.text);
     }
 }

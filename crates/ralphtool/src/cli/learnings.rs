@@ -19,7 +19,7 @@ use ralph_base::files::FileError;
 use ralph_run::failure::Failure;
 use ralph_run::learnings::file;
 use ralph_run::windows::file_lines::FileLines;
-use ralph_vault::store::{VaultFolder, holder, state_directory};
+use ralph_vault::store::{VaultFolder, holder};
 
 /// More of a line is not shown on a terminal.
 const LINE_CAP: usize = 16 << 10;
@@ -85,7 +85,7 @@ struct Notes {
 
 fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
+    let vault = context.vault(&repository)?;
     let is_ours = VaultFolder::unlocked(&vault).belongs_to(&repository);
     if !is_ours.unwrap_or(true) {
         let message = "the notes here are of another repository that was at this path";

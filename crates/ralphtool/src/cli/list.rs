@@ -36,7 +36,6 @@ pub(super) struct ListArguments {
     pub(super) json: bool,
 }
 
-/// Lists the changes.
 pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCode, Failure> {
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
@@ -85,22 +84,18 @@ fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) 
     let header = ["change", kind, "", "stories", "tasks", "modified", "state"];
     let cells = |row: &ChangeRow| {
         let (state, style) = state(&row.state);
-        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let age = row.modified.map(|at| words::ago(at, now));
         let kind = if kinds { row.kind.word() } else { "" };
         let bar = bars.then(|| bar(row.tasks_done, row.tasks_total));
+        let stories = format!("{}/{}", row.stories_done, row.stories_total);
+        let tasks = format!("{}/{}", row.tasks_done, row.tasks_total);
         [
             (STRONG, clean(&row.name)),
             (DIM, kind.to_owned()),
             (style, bar.unwrap_or_default()),
-            (
-                Style::new(),
-                format!("{}/{}", row.stories_done, row.stories_total),
-            ),
-            (
-                Style::new(),
-                format!("{}/{}", row.tasks_done, row.tasks_total),
-            ),
-            (DIM, age.map(words::ago).unwrap_or_default()),
+            (Style::new(), stories),
+            (Style::new(), tasks),
+            (DIM, age.unwrap_or_default()),
             (style, state.to_owned()),
         ]
     };

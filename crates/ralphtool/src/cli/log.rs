@@ -21,7 +21,6 @@ use ralph_run::history::lookup::{find_run, past_runs, read_run};
 use ralph_run::history::{RunState, RunSummary};
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
-use ralph_vault::store::{VaultFolder, state_directory};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +62,7 @@ pub(super) fn run(arguments: &LogArguments, context: &Context) -> Result<ExitCod
 
 async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<ExitCode, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
+    let vault = context.vault(&repository)?;
     let runs = past_runs(&repository, &vault)?;
     if let Some(name) = &arguments.run {
         let run = find_run(&runs, name)?;
@@ -117,7 +116,6 @@ fn show(records: &[Record], mut reporter: Box<dyn Reporter>) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the table.
 fn write(page: &mut Page, runs: &[RunSummary], now: Timestamp) {
     let header = ["run", "change", "began", "stories", "cost", "outcome"];
     let rows: Vec<_> = runs.iter().map(|run| cells(run, now)).collect();
@@ -134,7 +132,7 @@ fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
     [
         (STRONG, clean(&run.run.0)),
         (plain, clean(&run.change)),
-        (plain, words::ago(now.duration_since(run.began).as_secs())),
+        (plain, words::ago(run.began, now)),
         (plain, format!("{}/{}", run.stories_done, run.stories_total)),
         (plain, cost),
         (style(run.state), words::run_state(run.state, run.finish)),

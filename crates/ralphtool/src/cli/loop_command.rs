@@ -41,7 +41,6 @@ pub(super) struct LoopArguments {
     pub(super) fresh: bool,
 }
 
-/// Runs the loop.
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = arguments.change.as_deref();
     let change = change.map_or(ChangeSelector::OnlyOpen, ChangeSelector::Named);
@@ -65,7 +64,6 @@ pub(super) struct ResumeArguments {
     run: RunArguments,
 }
 
-/// Resumes the last run.
 pub(super) fn resume(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
     let request = RunRequest::of(ChangeSelector::LastRun, false, &arguments.run, context);
     start::run(&request, context)

@@ -55,10 +55,8 @@ pub(super) fn run(arguments: &ManArguments, mut whole: clap::Command) -> Result<
         None => whole,
         Some(name) => {
             let Some(found) = whole.find_subcommand(name) else {
-                let known: Vec<&str> = whole
-                    .get_subcommands()
-                    .map(clap::Command::get_name)
-                    .collect();
+                let known = whole.get_subcommands().map(clap::Command::get_name);
+                let known: Vec<&str> = known.collect();
                 let failure = Failure::refused(format!("there is no command `{name}`"));
                 return Err(failure.hint(format!("the commands are {}", known.join(", "))));
             };

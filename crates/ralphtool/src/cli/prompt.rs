@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::console::context::Context;
+use crate::console::context::{Context, unfit};
 use crate::console::output;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -17,7 +17,6 @@ use ralph_run::preview::gather::prompt_of;
 use ralph_run::settings::{PartialSettings, nearest};
 use ralph_vault::git::object_id::ObjectFormat;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::store::{VaultFolder, state_directory};
 
 /// The most story ids that are named in a hint.
 const MOST_IDS: usize = 20;
@@ -91,21 +90,15 @@ fn no_tasks(change: &Change) -> Failure {
 
 fn no_story(change: &Change, id: &str) -> Failure {
     let ids: Vec<&str> = change.stories.iter().map(|it| it.id.0.as_str()).collect();
-    let named: Vec<String> = ids
-        .iter()
-        .take(MOST_IDS)
-        .map(|id| format!("`{id}`"))
-        .collect();
+    let named = ids[..ids.len().min(MOST_IDS)].join("`, `");
     let more = match ids.len().saturating_sub(MOST_IDS) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let failure = Failure::refused(format!("found no story `{id}` in `{}`", change.name));
-    let failure = match nearest(id, &ids) {
-        Some(near) => failure.hint(format!("did you mean `{near}`")),
-        None => failure,
-    };
-    failure.hint(format!("there are {}{more}", named.join(", ")))
+    let near = nearest(id, &ids).map(|near| format!("did you mean `{near}`"));
+    let failure = near.into_iter().fold(failure, Failure::hint);
+    failure.hint(format!("there are `{named}`{more}"))
 }
 
 /// The prompt of the first attempt at a story.
@@ -113,10 +106,11 @@ fn first_prompt(change: &Change, story: &Story, context: &Context) -> Result<Str
     // A prompt can be printed without a repository.
     let repository = Repository::discover(&context.folder()?).ok();
     let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
-    let (settings, warnings) = context.settings(root, PartialSettings::default())?;
-    output::warn(context, warnings);
+    let loaded = context.load(root, false)?;
+    let settings = loaded.shown(PartialSettings::default()).map_err(unfit)?;
+    output::warn(context, loaded.warnings);
     let place = repository.unwrap_or_else(|| yet_to_be_made(&change.root));
-    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &place);
+    let vault = context.vault(&place)?;
     prompt_of(change, story, &settings, &vault, None)
 }
 

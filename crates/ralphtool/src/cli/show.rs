@@ -10,11 +10,14 @@ use crate::console::output;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_plan::change::{Change, Scenario, SourceKind, Story, StoryState};
 use ralph_plan::show::ChangeView;
 use ralph_plan::tasks::{Task, TaskKind, TaskState};
 use ralph_run::failure::Failure;
+
+/// What is said of a box that is part of an example.
+const FENCED: &str = "(in a code fence, never run)";
 
 /// Flags of `show`.
 #[derive(Debug, Args)]
@@ -33,7 +36,6 @@ pub(super) struct ShowArguments {
     pub(super) json: bool,
 }
 
-/// Shows a change.
 pub(super) fn run(arguments: &ShowArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = context.change(&arguments.change)?;
     output::warn(context, change.warnings.iter().map(|it| &it.message));
@@ -52,9 +54,9 @@ fn write(page: &mut Page, change: &Change, here: &Path) {
         page.paint(STRONG, clean(&change.name)),
         kind(page, change.source),
         stories.done,
-        Count(stories.total, Noun::Story),
+        count(stories.total, "story"),
         tasks.done,
-        Count(tasks.total, Noun::Task)
+        count(tasks.total, "task")
     ));
     for file in &change.task_files {
         let path = file.path.strip_prefix(here).unwrap_or(&file.path);
@@ -118,10 +120,7 @@ fn write_task(page: &mut Page, task: &Task, depth: usize) {
         TaskKind::Work => clean(&task.raw),
         TaskKind::Optional => format!("{} {}", clean(&task.raw), page.paint(DIM, "(optional)")),
         TaskKind::Textless => page.paint(DIM, "(no text)"),
-        TaskKind::Fenced => {
-            let note = page.paint(DIM, "(in a code fence, never run)");
-            format!("{} {note}", clean(&task.raw))
-        }
+        TaskKind::Fenced => format!("{} {}", clean(&task.raw), page.paint(DIM, FENCED)),
     };
     let margin = "  ".repeat(depth + 1);
     page.line(format!("{margin}{} {text}", page.paint(style, mark)));
@@ -132,7 +131,7 @@ fn write_scenarios(page: &mut Page, scenarios: &[Scenario]) {
         return;
     }
     page.blank();
-    let title = Count(scenarios.len(), Noun::Scenario).to_string();
+    let title = count(scenarios.len(), "scenario");
     page.styled(STRONG, title);
     let mut last: Option<(&str, &str)> = None;
     for scenario in scenarios {

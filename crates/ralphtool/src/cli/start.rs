@@ -31,6 +31,9 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the loop, or says what it would do.
 pub(super) fn run(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    if request.flags.dry_run {
+        return launch::show_plan(request, context);
+    }
     on_runtime(start(request, context))
 }
 
@@ -38,7 +41,6 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     // To find the time zone for the first time means to list all there are; git is at work meanwhile.
     drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
     match launch::prepare(request, context).await? {
-        LaunchOutcome::Shown(code) => Ok(code),
         LaunchOutcome::NothingLeft(change, repaired) => {
             nothing_left(&change, request.flags, &repaired)
         }
@@ -61,13 +63,13 @@ fn nothing_left(
     flags: &RunArguments,
     repaired: &[Event],
 ) -> Result<ExitCode, Failure> {
-    let tally = change.story_tally();
-    let mut lines: Vec<String> = repaired.iter().filter_map(launch::recovered).collect();
-    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     if flags.json {
         // Only records may appear on stdout, and no run took place.
         return Ok(ExitCode::SUCCESS);
     }
+    let tally = change.story_tally();
+    let mut lines: Vec<String> = repaired.iter().filter_map(launch::recovered).collect();
+    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }
 

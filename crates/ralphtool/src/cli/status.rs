@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 use crate::console::context::{self, Context};
 use crate::console::repository::repository_to_read;
 use crate::console::runtime::on_runtime;
-use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
-use crate::ui::text::{clean, clean_lines, columns, pad, truncate};
+use crate::ui::page::Page;
+use crate::ui::style::{BAD, GOOD, Paint, STRONG, WARN};
+use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
 use ralph_run::records::event::{FinishChoice, Outcome};
 use ralph_run::status::lookup::Watch;
 use ralph_run::status::{Activity, State, Status};
-use ralph_vault::store::{VaultFolder, state_directory};
 
 /// How wide the names of the lines are.
 const LABEL: usize = 9;
@@ -80,7 +80,7 @@ async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
 /// Looks for the run of the repository at hand.
 pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
     let repository = repository_to_read(context)?;
-    let vault = VaultFolder::folder_for(&state_directory(&context.environment)?, &repository);
+    let vault = context.vault(&repository)?;
     Watch::open(repository, vault)
 }
 
@@ -88,7 +88,8 @@ struct Printer {
     json: bool,
     watch: bool,
     is_terminal: bool,
-    view: View,
+    paint: Paint,
+    zone: TimeZone,
     out: BufWriter<Stdout>,
     /// What was shown last.
     last: Option<Status>,
@@ -103,12 +104,8 @@ impl Printer {
             json: arguments.json,
             watch: arguments.watch,
             is_terminal: context.can_redraw(),
-            view: View {
-                paint: context.paint_for(&stdout),
-                zone: TimeZone::system(),
-                columns: None,
-                now: Timestamp::now(),
-            },
+            paint: context.paint_for(&stdout),
+            zone: TimeZone::system(),
             out: BufWriter::new(stdout),
             last: None,
             drawn: Vec::new(),
@@ -116,30 +113,31 @@ impl Printer {
     }
 
     fn show(&mut self, status: &Status, now: Timestamp, is_over: bool) -> std::io::Result<()> {
-        self.view.now = now;
-        self.view.columns = self.is_terminal.then(context::width);
-        let last = self.last.as_ref();
+        let last = self.last.replace(status.clone());
         let is_turn = last.is_none_or(|last| last.turn() != status.turn());
+        let now = now.to_zoned(self.zone.clone());
         match (self.json, self.watch) {
             (true, _) if !is_turn && !is_over => {}
             (true, true) => writeln!(self.out, "{}", serde_json::to_string(status)?)?,
             (true, false) => writeln!(self.out, "{}", serde_json::to_string_pretty(status)?)?,
             (false, true) if !self.is_terminal => {
                 if is_turn {
-                    writeln!(self.out, "{}", line(&self.view, status))?;
+                    writeln!(self.out, "{}", line(status, &now))?;
                 }
             }
             (false, watch) => {
-                let fresh = lines(&self.view, status);
+                let columns = self.is_terminal.then(context::width);
+                let mut page = Page::of_width(self.paint, columns);
+                write(&mut page, status, &now);
+                let lines: Vec<String> = page.text.lines().map(str::to_owned).collect();
                 match watch {
-                    true if fresh == self.drawn => {}
-                    true => draw_over(&mut self.out, self.drawn.len(), &fresh)?,
-                    false => writeln!(self.out, "{}", fresh.join("\n"))?,
+                    true if lines == self.drawn => {}
+                    true => draw_over(&mut self.out, self.drawn.len(), &lines)?,
+                    false => write!(self.out, "{}", page.text)?,
                 }
-                self.drawn = fresh;
+                self.drawn = lines;
             }
         }
-        self.last = Some(status.clone());
         self.out.flush()
     }
 }
@@ -156,63 +154,31 @@ fn draw_over(out: &mut dyn Write, drawn: usize, lines: &[String]) -> std::io::Re
     write!(out, "\u{1b}[J")
 }
 
-/// How it is shown.
-#[derive(Debug, Clone)]
-struct View {
-    /// Whether it is coloured.
-    paint: Paint,
-    /// The zone of the times.
-    zone: TimeZone,
-    /// No line is longer; none where they may be of any length.
-    columns: Option<usize>,
-    /// The time it is.
-    now: Timestamp,
-}
-
-/// All that is known, line by line.
-fn lines(view: &View, status: &Status) -> Vec<String> {
-    let paint = view.paint;
-    // Cut to the columns that are left beside those taken.
-    let fit = |text: &str, taken: usize| match view.columns {
-        Some(columns) => truncate(text, columns.saturating_sub(taken)),
-        None => text.to_owned(),
-    };
+/// Writes all that is known.
+fn write(page: &mut Page, status: &Status, now: &Zoned) {
+    let headline = headline(status, now);
     let headline = match &status.change {
-        Some(change) => format!("`{}`: {}", clean(change), headline(status, view)),
-        None => headline(status, view),
+        Some(change) => format!("`{}`: {headline}", clean(change)),
+        None => headline,
     };
-    let mut lines = vec![paint.apply(style(status), fit(&headline, 0))];
-    let facts = facts(view, status);
-    let indent = 2 + LABEL + 1;
-    for (name, value) in facts {
-        let name = paint.apply(DIM, pad(name, LABEL));
-        lines.push(format!("  {name} {}", fit(&value, indent)));
+    page.styled(style(status), headline);
+    page.facts(&facts(status, now), LABEL);
+    if !status.next.is_empty() {
+        page.heading("next");
     }
-    if status.next.is_empty() {
-        return lines;
-    }
-    lines.push(String::new());
-    lines.push(paint.apply(STRONG, "next"));
-    let widest = status.next.iter().map(|it| columns(it.command)).max();
-    for step in &status.next {
-        let command = format!("  {}", pad(step.command, widest.unwrap_or(0)));
-        let command = fit(&command, 0);
-        let why = fit(step.why, columns(&command) + 2);
-        let (command, why) = (paint.apply(NAME, command), paint.apply(DIM, why));
-        lines.push(format!("{command}  {why}"));
-    }
-    lines
+    let next: Vec<_> = status.next.iter().map(|it| (it.command, it.why)).collect();
+    page.commands(&next);
 }
 
 /// One line for a log.
-fn line(view: &View, status: &Status) -> String {
-    let mut parts = vec![headline(status, view)];
+fn line(status: &Status, now: &Zoned) -> String {
+    let mut parts = vec![headline(status, now)];
     if let Some(story) = &status.story {
         parts.push(story_of(status, story.position, &story.title));
     }
     parts.extend(attempt(status));
     if status.state == State::AtWork {
-        parts.extend(doing(status, view));
+        parts.extend(doing(status, now.timestamp()));
     }
     if let Some(failure) = &status.last_failure
         && status.state.is_live()
@@ -221,11 +187,10 @@ fn line(view: &View, status: &Status) -> String {
         parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
     }
     parts.extend(words::used(status.tokens, status.cost_usd));
-    let time = view.now.to_zoned(view.zone.clone());
-    format!("{} {}", time.strftime("%H:%M:%S"), parts.join(" · "))
+    format!("{} {}", now.strftime("%H:%M:%S"), parts.join(" · "))
 }
 
-fn headline(status: &Status, view: &View) -> String {
+fn headline(status: &Status, now: &Zoned) -> String {
     match (status.state, &status.outcome) {
         (State::None, _) => "no run took place in this repository".to_owned(),
         (State::AtWork, _) if status.run.is_none() => "a run is about to begin".to_owned(),
@@ -237,7 +202,7 @@ fn headline(status: &Status, view: &View) -> String {
         },
         (State::Waiting, _) => match &status.doing {
             Some(Activity::Waiting { until, .. }) => {
-                format!("waiting until {}", when(*until, view))
+                format!("waiting until {}", when(*until, now))
             }
             _ => "waiting".to_owned(),
         },
@@ -262,10 +227,8 @@ fn headline(status: &Status, view: &View) -> String {
 
 fn why(outcome: Option<&Outcome>, status: &Status) -> String {
     let open = status.stories_total.saturating_sub(status.stories_done);
-    outcome.map_or_else(
-        || "it did not come to its end".to_owned(),
-        |outcome| words::outcome(outcome, open),
-    )
+    let why = outcome.map(|outcome| words::outcome(outcome, open));
+    why.unwrap_or_else(|| "it did not come to its end".to_owned())
 }
 
 fn style(status: &Status) -> anstyle::Style {
@@ -278,15 +241,13 @@ fn style(status: &Status) -> anstyle::Style {
     }
 }
 
-fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
+fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let Some(run) = &status.run else {
         return facts;
     };
     facts.push(("run", clean(&run.0)));
-    if let Some(branch) = &status.branch {
-        facts.push(("branch", clean(branch)));
-    }
+    facts.extend(status.branch.iter().map(|it| ("branch", clean(it))));
     if status.stories_total > 0 {
         let done = format!("{} of {} done", status.stories_done, status.stories_total);
         facts.push(("stories", done));
@@ -303,9 +264,7 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
         let agent = format!("{}{}", clean(agent), model.unwrap_or_default());
         facts.push(("agent", agent));
     }
-    if let Some(doing) = doing(status, view) {
-        facts.push(("doing", doing));
-    }
+    facts.extend(doing(status, now.timestamp()).map(|it| ("doing", it)));
     if let Some(left) = status.interrupted {
         let text = format!("{}; at the next start {}", left.found, left.then);
         facts.push(("left", text));
@@ -319,17 +278,14 @@ fn facts(view: &View, status: &Status) -> Vec<(&'static str, String)> {
         facts.push(("warnings", text));
     }
     if let Some(failure) = &status.last_failure {
-        let reason = clean_lines(&failure.reason).join(" ");
-        let why = words::failure(failure.kind);
-        let mut text = format!("{} {why}", clean(&failure.attempt));
-        if !reason.is_empty() {
-            text = format!("{text}: {}", truncate(&reason, REASON));
-        }
+        let (attempt, why) = (clean(&failure.attempt), words::failure(failure.kind));
+        let text = match clean_lines(&failure.reason).join(" ") {
+            reason if reason.is_empty() => format!("{attempt} {why}"),
+            reason => format!("{attempt} {why}: {}", truncate(&reason, REASON)),
+        };
         facts.push(("failure", text));
     }
-    if let Some(owner) = &status.owner {
-        facts.push(("owner", clean(owner)));
-    }
+    facts.extend(status.owner.iter().map(|it| ("owner", clean(it))));
     facts
 }
 
@@ -346,17 +302,14 @@ fn attempt(status: &Status) -> Option<String> {
     Some(format!("attempt {number} of {most}"))
 }
 
-fn doing(status: &Status, view: &View) -> Option<String> {
-    let since = |at: Timestamp| words::clock_between(at, view.now);
+fn doing(status: &Status, now: Timestamp) -> Option<String> {
+    let since = |at: Timestamp| words::clock_between(at, now);
     Some(match status.doing.as_ref()? {
         Activity::Between => "checking and saving".to_owned(),
         Activity::Agent { since: at, says } => {
             let says = says.as_ref().map(|it| format!(": {}", clean(it)));
-            format!(
-                "the agent works, {}{}",
-                since(*at),
-                says.unwrap_or_default()
-            )
+            let says = says.unwrap_or_default();
+            format!("the agent works, {}{says}", since(*at))
         }
         Activity::Gate {
             gate,
@@ -367,16 +320,15 @@ fn doing(status: &Status, view: &View) -> Option<String> {
             format!("gate `{}` runs{place}, {}", clean(gate), since(*at))
         }
         Activity::Waiting { reason, until } => {
-            let left = words::clock_between(view.now, *until);
+            let left = words::clock_between(now, *until);
             format!("{left} to wait: {}", clean(reason))
         }
     })
 }
 
 /// A time of day, with the day where that is another one.
-fn when(at: Timestamp, view: &View) -> String {
-    let here = |time: Timestamp| time.to_zoned(view.zone.clone());
-    let (at, now) = (here(at), here(view.now));
+fn when(at: Timestamp, now: &Zoned) -> String {
+    let at = at.to_zoned(now.time_zone().clone());
     let format = if at.date() == now.date() {
         "%H:%M:%S"
     } else {

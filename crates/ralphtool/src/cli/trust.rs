@@ -6,14 +6,12 @@ use clap::Args;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::console::repository::no_repository;
+use crate::console::repository::repository;
 use crate::launch::trust;
 use crate::ui::text::clean;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::REPOSITORY_FILE;
 use ralph_run::settings::trusted::revoke;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,9 +46,8 @@ pub(super) struct TrustArguments {
 
 /// Allows what the repository's own file asks for.
 pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let repository =
-        Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))?;
-    let state = state_directory(&context.environment)?;
+    let repository = repository(context)?;
+    let state = context.state()?;
     if arguments.revoke {
         let file = match &context.config {
             Some(path) => context.directory.join(path),
@@ -70,10 +67,8 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
         return say("nothing to allow: this repository has no settings file of its own");
     };
     if file.claims.is_empty() {
-        return say(&format!(
-            "nothing to allow: `{}` runs nothing and sets no variables",
-            file.name
-        ));
+        let text = "runs nothing and sets no variables";
+        return say(&format!("nothing to allow: `{}` {text}", file.name));
     }
     let unread = |error| Failure::system("could not read the permissions").because(error);
     let is_given = file.allowance.is_given(&state).map_err(unread)?;
@@ -91,11 +86,9 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
     }
     if !arguments.yes {
         if !trust::can_ask() {
-            return Err(
-                Failure::refused("nothing was allowed: there is no terminal to ask on").hint(
-                    format!("to allow it, run `{}`", context.typed("trust --yes")),
-                ),
-            );
+            let hint = format!("to allow it, run `{}`", context.typed("trust --yes"));
+            let message = "nothing was allowed: there is no terminal to ask on";
+            return Err(Failure::refused(message).hint(hint));
         }
         trust::must_be_yes()?;
     }

@@ -9,14 +9,15 @@ use crate::ui::style::Paint;
 use ralph_plan::change::Change;
 use ralph_plan::source::{self, SourceError, Surroundings};
 use ralph_run::failure::Failure;
+use ralph_run::settings::SettingsProblem;
 use ralph_run::settings::files::{self, Loaded, Places};
-use ralph_run::settings::{PartialSettings, Settings, SettingsProblem};
-use ralph_vault::store::state_directory;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::store::{VaultFolder, state_directory};
 
 /// The width where the terminal does not say.
 const WIDTH: usize = 80;
 
-/// What surrounds a command.
+/// Where a command works, and the terminal and environment it works with.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     /// The directory to work in.
@@ -29,7 +30,6 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Takes a look around.
     pub(crate) fn new(global: &GlobalArguments) -> Self {
         Self {
             directory: global.directory.clone().unwrap_or_else(|| ".".into()),
@@ -54,7 +54,6 @@ impl Context {
         std::io::stdout().is_terminal() && !is_dumb(&self.environment)
     }
 
-    /// A variable of the environment.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         variable(&self.environment, name)
     }
@@ -70,6 +69,16 @@ impl Context {
         }
         let message = format!("`{}` is not a directory", folder.display());
         Err(Failure::refused(message))
+    }
+
+    /// The user's state directory, with the vaults.
+    pub(crate) fn state(&self) -> Result<PathBuf, Failure> {
+        Ok(state_directory(&self.environment)?)
+    }
+
+    /// The vault of a repository; it may not exist yet.
+    pub(crate) fn vault(&self, repository: &Repository) -> Result<PathBuf, Failure> {
+        Ok(VaultFolder::folder_for(&self.state()?, repository))
     }
 
     /// Where changes are looked for.
@@ -93,22 +102,11 @@ impl Context {
         })
     }
 
-    /// All settings for a repository, the flags over all, to show them; and warnings for the user.
-    pub(crate) fn settings(
-        &self,
-        root: &Path,
-        flags: PartialSettings,
-    ) -> Result<(Settings, Vec<String>), Failure> {
-        let loaded = self.load(root, false)?;
-        let settings = loaded.shown(flags).map_err(unfit)?;
-        Ok((settings, loaded.warnings))
-    }
-
     /// What the files and variables say. With `trust`, what the repository's own file asks for is
     /// allowed, this once.
     pub(crate) fn load(&self, root: &Path, trust: bool) -> Result<Loaded, Failure> {
         let home = std::env::home_dir();
-        let state = state_directory(&self.environment).ok();
+        let state = self.state().ok();
         let places = Places {
             root,
             home: home.as_deref(),
@@ -146,10 +144,7 @@ fn quoted(path: &Path) -> String {
 
 pub(crate) fn unfit(problem: SettingsProblem) -> Failure {
     let failure = Failure::refused(problem.to_string());
-    match problem.hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    problem.hint.into_iter().fold(failure, Failure::hint)
 }
 
 /// How many columns the terminal has right now.

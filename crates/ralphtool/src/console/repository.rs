@@ -6,10 +6,15 @@ use super::context::Context;
 use super::output;
 use ralph_run::failure::Failure;
 use ralph_vault::git::repository::{Repository, RepositoryError};
-use ralph_vault::store::{VaultFolder, state_directory};
+use ralph_vault::store::VaultFolder;
 use ralph_vault::{describe_damage, unfinished_at};
 
-/// The repository at hand, for commands that only read what the vault has of it.
+/// The repository the command works in.
+pub(crate) fn repository(context: &Context) -> Result<Repository, Failure> {
+    Repository::discover(&context.folder()?).map_err(|error| no_repository(&error))
+}
+
+/// The repository the command works in, for commands that only read what the vault has of it.
 pub(crate) fn repository_to_read(context: &Context) -> Result<Repository, Failure> {
     let (repository, warning) = readable_repository(context)?;
     output::warn(context, warning);
@@ -26,12 +31,12 @@ pub(crate) fn readable_repository(
         Ok(repository) => return Ok((repository, None)),
         Err(error) => error,
     };
-    let state = state_directory(&context.environment)?;
+    let state = context.state()?;
     let Some(repository) = unfinished_at(&directory, &state) else {
         return Err(no_repository(&error));
     };
     let (what, hint) = describe_damage(&repository);
-    let vault = VaultFolder::unlocked(&VaultFolder::folder_for(&state, &repository));
+    let vault = VaultFolder::unlocked(&context.vault(&repository)?);
     if !vault.belongs_to(&repository).unwrap_or(false) {
         // What shows that the two belong together is gone.
         return Err(Failure::refused(what).hint(hint));
@@ -45,7 +50,7 @@ pub(crate) fn no_usable_repository(
     directory: &Path,
     context: &Context,
 ) -> Failure {
-    let state = state_directory(&context.environment).ok();
+    let state = context.state().ok();
     let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
         return no_repository(error);
     };
@@ -65,9 +70,6 @@ pub(crate) fn no_repository(error: &RepositoryError) -> Failure {
         }
         RepositoryError::Refused { .. } | RepositoryError::Git(_) => None,
     };
-    let failure = Failure::refused(error.to_string());
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    hint.into_iter()
+        .fold(Failure::refused(error.to_string()), Failure::hint)
 }

@@ -7,11 +7,10 @@ use crate::console::context::Context;
 use crate::console::output::{self, ask};
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, STRONG};
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::RepositoryFile;
 use ralph_run::settings::trust::Claim;
-use ralph_vault::store::state_directory;
 
 /// Writes what a file asks for.
 pub(crate) fn write_claims(page: &mut Page, file: &str, claims: &[Claim]) {
@@ -28,10 +27,7 @@ pub(crate) fn write_claims(page: &mut Page, file: &str, claims: &[Claim]) {
 /// What is said before the list.
 pub(crate) fn heading(file: &str, claims: &[Claim]) -> String {
     let file = visible(file);
-    format!(
-        "`{file}` asks for {}",
-        Count(claims.len(), Noun::Permission)
-    )
+    format!("`{file}` asks for {}", count(claims.len(), "permission"))
 }
 
 /// What is asked after the list.
@@ -79,7 +75,7 @@ pub(crate) fn ask_for(file: &RepositoryFile, context: &Context) -> Result<(), Fa
 
 /// Remembers that the user has allowed this very content.
 pub(crate) fn give(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
-    let state = state_directory(&context.environment)?;
+    let state = context.state()?;
     let given = file.allowance.give(&state);
     given.map_err(|error| Failure::system("could not remember the permission").because(error))
 }

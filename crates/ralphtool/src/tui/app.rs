@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
-use super::help::Help;
 use super::keys::{Action, Place};
 use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
 use super::quit::Quit;
@@ -34,7 +33,6 @@ const SHIELD_MS: i64 = 1_500;
 /// What follows when the run at hand is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Then {
-    /// Nothing.
     #[default]
     Stay,
     /// The list of changes comes back.
@@ -53,19 +51,6 @@ pub(crate) enum Screen {
     Result,
 }
 
-/// Where the UI begins, and where it goes when a screen is left.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Home {
-    /// The list of changes.
-    Changes,
-    /// A run that is about to start.
-    Run,
-    /// A run in another terminal.
-    Attach,
-    /// A run of the past.
-    Replay,
-}
-
 /// What a terminal is like.
 #[derive(Debug, Clone)]
 pub(crate) struct Terminal {
@@ -79,7 +64,8 @@ pub(crate) struct Terminal {
     pub(crate) exports: String,
 }
 
-/// The whole of it.
+/// The state of the terminal UI: which screen is shown, what each screen knows, and what is in front
+/// of it (a line to type in, a question, an error, the help).
 #[derive(Debug)]
 pub(crate) struct App {
     pub(super) terminal: Terminal,
@@ -100,7 +86,8 @@ pub(crate) struct App {
     pub(super) quit: Quit,
     pub(super) mouse: bool,
     notice: Option<(String, Timestamp)>,
-    home: Home,
+    /// The UI began with the list of changes; without it, leaving a screen leaves the program.
+    has_list: bool,
     /// What follows when the run is over.
     then: Then,
     /// When a key was last pressed.
@@ -113,14 +100,8 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// An app that shows its first screen.
-    pub(crate) fn new(home: Home, terminal: Terminal, now: Timestamp) -> Self {
-        let mode = match home {
-            Home::Changes => None,
-            Home::Run => Some(RunMode::Live),
-            Home::Attach => Some(RunMode::Attached { interrupted: false }),
-            Home::Replay => Some(RunMode::Replay),
-        };
+    /// An app that shows a run, or else the list of changes.
+    pub(crate) fn new(mode: Option<RunMode>, terminal: Terminal, now: Timestamp) -> Self {
         let run = mode.map(|mode| Run::new(terminal.colored, terminal.zone.clone(), mode));
         let mut app = Self {
             screen: if run.is_some() {
@@ -143,7 +124,7 @@ impl App {
             quit: Quit::default(),
             mouse: true,
             notice: None,
-            home,
+            has_list: mode.is_none(),
             then: Then::default(),
             last_key: None,
             shielded_until: None,
@@ -156,7 +137,7 @@ impl App {
 
     /// What to ask for first.
     pub(crate) fn first_query(&self) -> Option<Request> {
-        (self.home == Home::Changes).then_some(Request::Query(Query::Changes))
+        self.has_list.then_some(Request::Query(Query::Changes))
     }
 
     /// Whether something changed that can be seen.
@@ -209,15 +190,8 @@ impl App {
 
     /// Whether the run at hand is steered in another terminal.
     pub(super) fn is_read_only(&self) -> bool {
-        self.home == Home::Attach
-    }
-
-    /// The help of the screen at hand.
-    pub(super) fn help(&self) -> Help {
-        Help {
-            place: self.place(),
-            read_only: self.is_read_only(),
-        }
+        let mode = self.run.as_ref().map(|run| run.mode);
+        matches!(mode, Some(RunMode::Attached { .. }))
     }
 
     /// The pane of the screen at hand.
@@ -393,7 +367,7 @@ impl App {
             RunOver::NothingLeft => self.say("nothing is left to do in this change"),
             RunOver::Ended(_) => {}
         }
-        self.request = if self.home == Home::Changes {
+        self.request = if self.has_list {
             self.screen = Screen::Preview;
             let query = self.preview.as_ref().map(Preview::query);
             query.map(Request::Query)

@@ -29,10 +29,8 @@ pub(crate) fn matches<T: AsRef<str>>(needle: &str, names: &[T]) -> Vec<(usize, V
         }
     }
     found.sort_unstable_by_key(|(score, index, _)| (std::cmp::Reverse(*score), *index));
-    let found = found.into_iter();
-    found
-        .map(|(_, index, positions)| (index, positions))
-        .collect()
+    let found = found.into_iter().map(|(_, index, at)| (index, at));
+    found.collect()
 }
 
 /// A name with the characters that matched in a style of their own.

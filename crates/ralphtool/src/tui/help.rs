@@ -13,52 +13,48 @@ use crate::ui::text::pad;
 /// How wide the keys are.
 const KEYS: usize = 12;
 
-/// The help of a screen.
-pub(crate) struct Help {
-    pub(crate) place: Place,
-    /// Another terminal steers the run.
-    pub(crate) read_only: bool,
+/// The last line that may be at the top of the help on a screen of this size.
+pub(crate) fn last_top(place: Place, screen: Rect) -> usize {
+    let area = area(screen);
+    let height = usize::from(area.height.saturating_sub(2));
+    lines(place, area).len().saturating_sub(height)
 }
 
-impl Help {
-    /// The last line that may be at the top of the help on a screen of this size.
-    pub(crate) fn last_top(&self, screen: Rect) -> usize {
-        let area = area(screen);
-        let height = usize::from(area.height.saturating_sub(2));
-        self.lines(area).len().saturating_sub(height)
-    }
+/// Draws the help over a screen, from the line `top` on.
+pub(crate) fn draw(
+    frame: &mut Frame<'_>,
+    screen: Rect,
+    (place, is_read_only): (Place, bool),
+    top: usize,
+) {
+    let mut area = area(screen);
+    let lines = lines(place, area);
+    let needed = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    area.height = area.height.min(needed);
+    let has_more = lines.len() > top + usize::from(area.height.saturating_sub(2));
+    let title = if is_read_only {
+        " Keys (read-only: another terminal steers the run) "
+    } else {
+        " Keys "
+    };
+    let more = if has_more { " ↓ more " } else { "" };
+    let shown = lines.into_iter().skip(top).collect();
+    let title = wrap::styled(title, STRONG);
+    draw_box(frame.buffer_mut(), area, title, more, shown);
+}
 
-    /// Draws it over a screen, from the line `top` on.
-    pub(crate) fn draw(&self, frame: &mut Frame<'_>, screen: Rect, top: usize) {
-        let mut area = area(screen);
-        let lines = self.lines(area);
-        let needed = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
-        area.height = area.height.min(needed);
-        let has_more = lines.len() > top + usize::from(area.height.saturating_sub(2));
-        let title = if self.read_only {
-            " Keys (read-only: another terminal steers the run) "
-        } else {
-            " Keys "
-        };
-        let more = if has_more { " ↓ more " } else { "" };
-        let shown = lines.into_iter().skip(top).collect();
-        let title = wrap::styled(title, STRONG);
-        draw_box(frame.buffer_mut(), area, title, more, shown);
-    }
-
-    fn lines(&self, area: Rect) -> Vec<Line<'static>> {
-        let columns = usize::from(area.width.saturating_sub(4)).max(8);
-        keys::at(self.place)
-            .filter(|binding| !binding.shown.is_empty())
-            .flat_map(|binding| {
-                let line = Line::from(vec![
-                    Span::styled(pad(binding.shown, KEYS), KEY),
-                    Span::raw(binding.does),
-                ]);
-                wrap::wrap(&line, columns, KEYS)
-            })
-            .collect()
-    }
+fn lines(place: Place, area: Rect) -> Vec<Line<'static>> {
+    let columns = usize::from(area.width.saturating_sub(4)).max(8);
+    keys::at(place)
+        .filter(|binding| !binding.shown.is_empty())
+        .flat_map(|binding| {
+            let line = Line::from(vec![
+                Span::styled(pad(binding.shown, KEYS), KEY),
+                Span::raw(binding.does),
+            ]);
+            wrap::wrap(&line, columns, KEYS)
+        })
+        .collect()
 }
 
 /// Where the help is on a screen.

@@ -82,24 +82,17 @@ impl Action {
     }
 }
 
-/// One key as it comes from a keyboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Plain(KeyCode),
-    Ctrl(char),
-}
-
 /// One line of the table.
 pub(crate) struct Binding {
-    keys: &'static [Key],
+    keys: &'static [KeyCode],
+    /// A letter that does the same with Ctrl.
+    ctrl: Option<char>,
     /// The keys, as people read them; empty where another line speaks for them.
     pub(crate) shown: &'static str,
-    /// What they do.
     pub(crate) does: &'static str,
     /// In few letters, for footers; none where a footer need not say it.
     pub(crate) brief: Option<&'static str>,
     places: &'static [Place],
-    /// What they ask for.
     pub(crate) action: Action,
 }
 
@@ -110,26 +103,18 @@ pub(crate) fn at(place: Place) -> impl Iterator<Item = &'static Binding> {
         .filter(move |binding| binding.places.contains(&place))
 }
 
-/// What a key asks for at a place.
+/// What a key asks for at a place, whatever case the terminal gives a letter with Ctrl.
 pub(crate) fn action(place: Place, key: KeyEvent) -> Option<Action> {
-    let pressed = pressed(key)?;
-    at(place)
-        .find(|binding| binding.keys.contains(&pressed))
-        .map(|binding| binding.action)
-}
-
-/// The key of the table, whatever case or modifier the terminal adds to it.
-fn pressed(key: KeyEvent) -> Option<Key> {
-    if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return match key.code {
-            KeyCode::Char(c) => Some(Key::Ctrl(c.to_ascii_lowercase())),
-            _ => None,
-        };
-    }
-    if key.modifiers.contains(KeyModifiers::ALT) {
-        return None;
-    }
-    Some(Key::Plain(key.code))
+    let is_meant = |binding: &&Binding| match key.code {
+        KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            binding.ctrl == Some(c.to_ascii_lowercase())
+        }
+        code => {
+            let modifiers = KeyModifiers::CONTROL | KeyModifiers::ALT;
+            !key.modifiers.intersects(modifiers) && binding.keys.contains(&code)
+        }
+    };
+    at(place).find(is_meant).map(|binding| binding.action)
 }
 
 #[cfg(test)]
@@ -145,11 +130,13 @@ mod tests {
     #[test]
     fn no_key_means_two_things_at_one_place() {
         for place in EVERYWHERE {
-            let mut seen: Vec<Key> = Vec::new();
+            let mut seen: Vec<(Option<char>, Option<KeyCode>)> = Vec::new();
             for binding in at(*place) {
-                for pressed in binding.keys {
-                    assert!(!seen.contains(pressed), "{pressed:?} twice at {place:?}");
-                    seen.push(*pressed);
+                let plain = binding.keys.iter().map(|key| (None, Some(*key)));
+                let with_control = binding.ctrl.map(|letter| (Some(letter), None));
+                for pressed in plain.chain(with_control) {
+                    assert!(!seen.contains(&pressed), "{pressed:?} twice at {place:?}");
+                    seen.push(pressed);
                 }
             }
         }

@@ -29,7 +29,6 @@ impl LineEdit {
         edit
     }
 
-    /// The text so far.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -25,44 +25,22 @@ const CUT: &str = "… cut here: the text is longer than 64 kB";
 
 /// Renders a document in the given number of columns.
 pub(crate) fn render(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
-    render_events(text, (columns, colored), |event| event)
+    let renderer = Renderer {
+        colored,
+        ..Renderer::new(columns)
+    };
+    renderer.render(text)
 }
 
 /// Renders what an agent says, which may still be being written: its lines stay lines, for it may
 /// be the output of any program.
 pub(crate) fn render_said(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
-    render_events(text, (columns, colored), |event| match event {
-        Event::SoftBreak => Event::HardBreak,
-        event => event,
-    })
-}
-
-fn render_events(
-    text: &str,
-    (columns, colored): (usize, bool),
-    meant: impl Fn(Event<'_>) -> Event<'_>,
-) -> Vec<Line<'static>> {
-    let shown = beginning(text);
-    // Escape sequences go before parsing, where they are still whole.
-    let cleaned: Vec<String> = shown.lines().map(clean).collect();
-    let cleaned = cleaned.join("\n");
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    let columns = columns.max(2);
-    let mut renderer = Renderer {
+    let renderer = Renderer {
         colored,
-        columns,
-        prefixes: Prefixes::new(columns),
-        ..Renderer::default()
+        keeps_lines: true,
+        ..Renderer::new(columns)
     };
-    for event in Parser::new_ext(&cleaned, options) {
-        renderer.event(meant(event));
-    }
-    renderer.finish();
-    if shown.len() < text.len() {
-        renderer.note(CUT);
-    }
-    renderer.lines
+    renderer.render(text)
 }
 
 /// As much of a text as is shown.
@@ -78,6 +56,8 @@ fn beginning(text: &str) -> &str {
 struct Renderer {
     /// Without colours, code within text has its ticks.
     colored: bool,
+    /// A line break in the text is one on the screen.
+    keeps_lines: bool,
     columns: usize,
     lines: Vec<Line<'static>>,
     prefixes: Prefixes,
@@ -102,6 +82,32 @@ struct Target {
 }
 
 impl Renderer {
+    fn new(columns: usize) -> Self {
+        let columns = columns.max(2);
+        Self {
+            columns,
+            prefixes: Prefixes::new(columns),
+            ..Self::default()
+        }
+    }
+
+    fn render(mut self, text: &str) -> Vec<Line<'static>> {
+        let shown = beginning(text);
+        // Escape sequences go before parsing, where they are still whole.
+        let cleaned: Vec<String> = shown.lines().map(clean).collect();
+        let cleaned = cleaned.join("\n");
+        let options =
+            Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
+        for event in Parser::new_ext(&cleaned, options) {
+            self.event(event);
+        }
+        self.finish();
+        if shown.len() < text.len() {
+            self.note(CUT);
+        }
+        self.lines
+    }
+
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -114,8 +120,8 @@ impl Renderer {
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.text(&text);
             }
-            Event::SoftBreak => self.text(" "),
-            Event::HardBreak => self.line_break(),
+            Event::SoftBreak if !self.keeps_lines => self.text(" "),
+            Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => self.rule(),
             Event::TaskListMarker(done) => self.task(done),
         }
@@ -158,13 +164,7 @@ impl Renderer {
                 self.targets.push(Target { to, start });
             }
             Tag::TableRow | Tag::TableCell | Tag::Superscript | Tag::Subscript => {}
-            Tag::Paragraph
-            | Tag::HtmlBlock
-            | Tag::FootnoteDefinition(_)
-            | Tag::DefinitionList
-            | Tag::DefinitionListTitle
-            | Tag::DefinitionListDefinition
-            | Tag::MetadataBlock(_) => self.open_block(),
+            _ => self.open_block(),
         }
     }
 
@@ -205,13 +205,7 @@ impl Renderer {
             }
             TagEnd::Link | TagEnd::Image => self.end_link(),
             TagEnd::Superscript | TagEnd::Subscript => {}
-            TagEnd::Paragraph
-            | TagEnd::HtmlBlock
-            | TagEnd::FootnoteDefinition
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::MetadataBlock(_) => self.close_block(),
+            _ => self.close_block(),
         }
     }
 

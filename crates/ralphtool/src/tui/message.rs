@@ -23,7 +23,6 @@ use ralph_vault::diff::{Diff, FileDiff};
 /// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Msg {
-    /// The time now.
     Clock(Timestamp),
     /// The screen is about to be drawn: what is missing for it may be asked for.
     Frame,
@@ -58,7 +57,6 @@ pub(crate) struct Wheel {
     pub(crate) row: u16,
 }
 
-/// What became of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunOver {
     /// The loop ended with this exit code.
@@ -99,18 +97,15 @@ pub(crate) enum Request {
     Redraw,
     /// Listen to the mouse, or leave it to the terminal.
     Mouse(bool),
-    /// Put a text into the clipboard.
     Copy(String),
-    /// Notify the user.
     Notify(String),
     Start(Box<Start>),
     /// Tell the running loop something.
     Command(UserCommand),
-    /// Query at things on disk.
+    /// Look up something.
     Query(Query),
 }
 
-/// A run to start.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
     pub(crate) change: String,
@@ -143,7 +138,8 @@ pub(crate) enum Query {
     /// All of what is behind an entry.
     Detail(TranscriptId, Source),
     Diff(DiffId),
-    File(PathBuf, Span),
+    /// The last lines of a file, at most this many.
+    File(PathBuf, usize),
     Result(Box<ResultId>),
     /// Where an export was written.
     Export(PathBuf, Export),
@@ -172,12 +168,10 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {
     pub(crate) text: String,
-    /// The first entry to look at.
-    pub(crate) from: usize,
-    /// Towards the end.
+    /// The entry the cursor is on; it is looked at last.
+    pub(crate) here: usize,
+    /// Towards the end, and then from the start; otherwise the other way round.
     pub(crate) forward: bool,
-    /// It began at the other end, because nothing was found up to there.
-    pub(crate) around: bool,
 }
 
 /// The transcript of an attempt.
@@ -291,7 +285,6 @@ pub(crate) struct FileWindow {
     /// The number of the first line, from 0.
     pub(crate) first: usize,
     pub(crate) lines: Vec<String>,
-    pub(crate) total: usize,
 }
 
 /// The result of a run.

@@ -8,11 +8,16 @@ pub(crate) mod preview;
 pub(crate) mod result;
 pub(crate) mod run;
 
-use ratatui::text::Span;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 
-use crate::tui::palette::STRONG;
+use crate::tui::message::ErrorText;
+use crate::tui::palette::{BAD, NAME, STRONG};
+use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::records::progress::{Progress, StoryStanding};
 
 /// The first line of a screen: the program, and the change it shows.
@@ -35,7 +40,7 @@ fn totals(progress: &Progress, stories: String) -> String {
     let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
     let mut facts = vec![
         stories,
-        Count(progress.attempts, Noun::Attempt).to_string(),
+        count(progress.attempts, "attempt"),
         words::elapsed(words::millis(progress.elapsed(end))),
     ];
     facts.extend(words::usage(&progress.usage()));
@@ -55,4 +60,38 @@ fn range_of(progress: &Progress) -> Option<(String, String)> {
     });
     let (_, last) = completed.max_by_key(|(started, _)| *started)?;
     Some((first.base.clone()?, last.clone()))
+}
+
+/// An error with what to do.
+pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
+    let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
+    let hint = |hint: &String| Line::from(vec![Span::styled("→ ", NAME), clean(hint).into()]);
+    lines.extend(error.hints.iter().map(hint));
+    lines
+}
+
+/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
+fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
+    let inner = Rect {
+        x: area.x + margin.min(area.width),
+        width: area.width.saturating_sub(margin),
+        ..area
+    };
+    let mut lines = wrapped(lines, inner.width);
+    if lines.len() > usize::from(inner.height) {
+        lines.truncate(inner.height.into());
+        if let Some(last) = lines.last_mut() {
+            last.spans.push(Span::raw(format!(" {}", wrap::MISSING)));
+            *last = wrap::cut(last, inner.width.into());
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The lines as they are drawn in the given number of columns.
+fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
+    let lines = lines.iter();
+    lines
+        .flat_map(|line| wrap::wrap(line, columns.into(), 2))
+        .collect()
 }

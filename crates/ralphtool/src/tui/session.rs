@@ -34,8 +34,9 @@ use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::runtime::on_runtime;
 use crate::launch::{self, ChangeSelector, Consent, LaunchOutcome, RunRequest};
-use crate::tui::app::{App, Home, Terminal};
+use crate::tui::app::{App, Terminal};
 use crate::tui::message::{Msg, RunOver, Start, TrustPrompt};
+use crate::tui::screen::run::RunMode;
 use crate::ui::style::Paint;
 use ralph_agents::event_batch::DetailLevel;
 use ralph_run::engine::Audience;
@@ -72,7 +73,7 @@ struct StartRun {
 /// Opens the list of changes.
 pub(crate) fn pick(context: &Context) -> Result<ExitCode, Failure> {
     on_runtime(async {
-        let mut session = Session::open(context, Home::Changes, None)?;
+        let mut session = Session::open(context, None, None)?;
         session.serve(context).await?;
         session.close(context)
     })
@@ -81,7 +82,7 @@ pub(crate) fn pick(context: &Context) -> Result<ExitCode, Failure> {
 /// Shows a run that is ready.
 pub(crate) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<ExitCode, Failure> {
     let (sender, commands) = mpsc::channel(COMMANDS);
-    let mut session = Session::open(context, Home::Run, Some(sender))?;
+    let mut session = Session::open(context, Some(RunMode::Live), Some(sender))?;
     let over = session.run(ready, commands).await;
     session.send(Msg::RunOver(over));
     session.serve(context).await?;
@@ -90,7 +91,7 @@ pub(crate) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<Ex
 
 /// Shows a run of the past.
 pub(crate) async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
-    let mut session = Session::open(context, Home::Replay, None)?;
+    let mut session = Session::open(context, Some(RunMode::Replay), None)?;
     session.send_all(records);
     session.serve(context).await?;
     session.close(context)?;
@@ -103,7 +104,11 @@ pub(crate) async fn attach(
     so_far: Vec<Record>,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let mut session = Session::open(context, Home::Attach, None)?;
+    let mut session = Session::open(
+        context,
+        Some(RunMode::Attached { interrupted: false }),
+        None,
+    )?;
     session.send_all(so_far);
     let messages = session.messages.clone();
     let lost = tokio::select! {
@@ -127,8 +132,8 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
             Err(failure) => return failure,
         };
         let state = watch.status(Timestamp::now()).state;
-        let mut news: Vec<Msg> = Vec::new();
-        news.extend(records.into_iter().map(|it| Msg::Record(Box::new(it))));
+        let news = records.into_iter().map(|it| Msg::Record(Box::new(it)));
+        let mut news: Vec<Msg> = news.collect();
         if interrupted != (state == State::Interrupted) {
             interrupted = !interrupted;
             news.push(Msg::Interrupted(interrupted));
@@ -158,7 +163,7 @@ struct Session {
 impl Session {
     fn open(
         context: &Context,
-        home: Home,
+        mode: Option<RunMode>,
         commands: Option<mpsc::Sender<UserCommand>>,
     ) -> Result<Self, Failure> {
         let terminate = listen_for(SignalKind::terminate())?;
@@ -175,7 +180,7 @@ impl Session {
         let (start, starts) = unbounded_channel();
         let queue = RecordQueue::default();
         let screen = ScreenLoop {
-            app: App::new(home, terminal, Timestamp::now()),
+            app: App::new(mode, terminal, Timestamp::now()),
             workers: Workers::start(context, &messages),
             queue: queue.clone(),
             messages: receiver,
@@ -245,7 +250,7 @@ impl Session {
         };
         match Box::pin(launch::prepare(&request, context)).await {
             Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
-            Ok(LaunchOutcome::NothingLeft(..) | LaunchOutcome::Shown(_)) => RunOver::NothingLeft,
+            Ok(LaunchOutcome::NothingLeft(..)) => RunOver::NothingLeft,
             Ok(LaunchOutcome::Asks(question, repaired)) => {
                 RunOver::NeedsTrust(Box::new(TrustPrompt {
                     question: *question,

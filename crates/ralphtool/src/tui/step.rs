@@ -26,24 +26,17 @@ pub(crate) enum Step {
 /// What is typed into the line at the bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Typing {
-    /// A filter for the changes.
     Filter,
-    /// A text to search for.
     Search,
-    /// A note for the next attempt.
     Note,
-    /// The file to export to.
     Export,
-    /// A setting of the preview.
     Setting,
 }
 
 /// What the user is asked to confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confirmation {
-    /// Stop the run.
     Stop,
-    /// Skip the story.
     Skip,
     /// Start over although a run is open.
     Fresh,

@@ -33,12 +33,10 @@ impl<const N: usize> Tabbed<N> {
         self.shown
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
         &self.panes[self.shown]
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
         &mut self.panes[self.shown]
     }
@@ -98,11 +96,7 @@ impl<const N: usize> Tabbed<N> {
 /// The titles, the selected one in brackets and reversed.
 ///
 /// Where there is no room for all, those farthest from the selected one give way to `‹` and `›`.
-pub(crate) fn titles<T: AsRef<str>>(
-    titles: &[T],
-    selected: usize,
-    columns: usize,
-) -> Line<'static> {
+pub(crate) fn titles(titles: &[&str], selected: usize, columns: usize) -> Line<'static> {
     let Some(last) = titles.len().checked_sub(1) else {
         return Line::default();
     };
@@ -121,7 +115,6 @@ pub(crate) fn titles<T: AsRef<str>>(
         spans.push(Span::styled("‹", DIM));
     }
     for (index, title) in titles.iter().enumerate().take(end).skip(first) {
-        let title = title.as_ref();
         spans.push(if index == selected {
             Span::styled(format!("[{title}]"), SELECTED)
         } else {
@@ -134,13 +127,11 @@ pub(crate) fn titles<T: AsRef<str>>(
     wrap::cut(&Line::from(spans), columns)
 }
 
-fn needed<T: AsRef<str>>(titles: &[T], first: usize, end: usize) -> usize {
+/// The columns that the titles from `first` up to `end` take, with the marks for the others.
+fn needed(titles: &[&str], first: usize, end: usize) -> usize {
     let marks = usize::from(first > 0) + usize::from(end < titles.len());
-    let titles = titles[first..end].iter();
-    marks
-        + titles
-            .map(|title| wrap::columns(title.as_ref()) + 2)
-            .sum::<usize>()
+    let shown = titles[first..end].iter();
+    marks + shown.map(|title| wrap::columns(title) + 2).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ pub(crate) const GUTTER: u16 = 1;
 /// One line, and the thing it belongs to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PaneLine {
-    /// What it says.
     pub(crate) line: Line<'static>,
     /// The number of the thing it belongs to; its owner knows which.
     pub(crate) item: usize,
@@ -112,7 +111,6 @@ impl TextPane {
         }
     }
 
-    /// All lines.
     pub(crate) fn lines(&self) -> &[PaneLine] {
         &self.lines
     }
@@ -122,7 +120,6 @@ impl TextPane {
         self.following
     }
 
-    /// The cursor's line.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
     }

@@ -7,9 +7,10 @@ use ratatui::widgets::Paragraph;
 
 use super::app::{App, Screen};
 use super::choice::Choice;
+use super::help;
 use super::keys::{self, Action, Binding};
 use super::message::TrustPrompt;
-use super::screen::changes::error_lines;
+use super::screen::error_lines;
 use super::step::Confirmation;
 use super::wrap;
 use crate::launch::trust;
@@ -28,7 +29,6 @@ const WIDE_QUESTION: usize = 100;
 /// How many columns of a line to type in are not its title.
 const ROOM_TO_TYPE: usize = 20;
 
-/// Draws everything.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
@@ -123,7 +123,7 @@ fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
 
 fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if let Some(top) = app.help_top {
-        app.help().draw(frame, area, top);
+        help::draw(frame, area, (app.place(), app.is_read_only()), top);
     }
     if let Some(confirmation) = app.confirmation {
         question(app, confirmation).draw(area, QUESTION, frame.buffer_mut());

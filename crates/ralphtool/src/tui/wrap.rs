@@ -67,29 +67,24 @@ pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
     like(line, row.spans)
 }
 
-/// Fills a line with spaces up to a number of columns.
-pub(crate) fn pad(line: &Line<'_>, columns: usize) -> Line<'static> {
-    let mut padded = owned(line);
-    let missing = columns.saturating_sub(width(line));
-    if missing > 0 {
-        padded.spans.push(Span::raw(" ".repeat(missing)));
-    }
-    padded
-}
-
-/// A line of exactly this many columns: cut or padded.
+/// A line of exactly this many columns: cut, or filled with spaces.
 pub(crate) fn fit(line: &Line<'_>, columns: usize) -> Line<'static> {
-    pad(&cut(line, columns), columns)
+    let mut fitted = cut(line, columns);
+    let missing = columns.saturating_sub(width(&fitted));
+    if missing > 0 {
+        fitted.spans.push(Span::raw(" ".repeat(missing)));
+    }
+    fitted
 }
 
 /// A copy of a line that borrows nothing.
-pub(crate) fn owned(line: &Line<'_>) -> Line<'static> {
+fn owned(line: &Line<'_>) -> Line<'static> {
     let spans = line.spans.iter();
     let spans = spans.map(|span| Span::styled(span.content.to_string(), span.style));
     like(line, spans.collect())
 }
 
-/// Where a line may be broken.
+/// Where a line may break.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Breaks {
     BetweenWords,
@@ -190,6 +185,9 @@ impl Filling {
 
     /// Adds a word after the spaces before it, which are dropped where the row ends.
     fn add_word(&mut self, spaces: &mut Vec<Part<'_>>, word: &mut Vec<Part<'_>>) {
+        if word.is_empty() {
+            return;
+        }
         let needed: usize = word.iter().map(|part| part.columns).sum();
         let leading = self.rows.is_empty() && self.row.used == 0;
         if leading {
@@ -226,26 +224,21 @@ fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Lin
     };
     let (mut spaces, mut word) = (Vec::new(), Vec::new());
     for part in parts(line) {
-        if breaks == Breaks::Anywhere {
-            filling.add(&part);
-        } else if part.is_space() {
-            if !word.is_empty() {
-                filling.add_word(&mut spaces, &mut word);
-            }
-            spaces.push(part);
-        } else if part.columns > 1 {
-            if !word.is_empty() {
-                filling.add_word(&mut spaces, &mut word);
-            }
-            word.push(part);
+        let is_space = part.is_space() && breaks == Breaks::BetweenWords;
+        let is_word = part.columns > 1 || breaks == Breaks::Anywhere;
+        if is_space || is_word {
             filling.add_word(&mut spaces, &mut word);
-        } else {
-            word.push(part);
+        }
+        if is_space {
+            spaces.push(part);
+            continue;
+        }
+        word.push(part);
+        if is_word {
+            filling.add_word(&mut spaces, &mut word);
         }
     }
-    if !word.is_empty() {
-        filling.add_word(&mut spaces, &mut word);
-    }
+    filling.add_word(&mut spaces, &mut word);
     filling.rows.push(filling.row);
     let rows = filling.rows.into_iter();
     rows.map(|row| like(line, row.spans)).collect()
@@ -354,8 +347,8 @@ mod tests {
 
     #[test]
     fn padding_counts_columns() {
-        assert_eq!(pad(&Line::raw("漢"), 4).to_string(), "漢  ");
-        assert_eq!(pad(&Line::raw("hello"), 4).to_string(), "hello");
+        assert_eq!(fit(&Line::raw("漢"), 4).to_string(), "漢  ");
+        assert_eq!(fit(&Line::raw("hello"), 5).to_string(), "hello");
         assert_eq!(fit(&Line::raw("hello"), 4).to_string(), "hel…");
         assert_eq!(fit(&Line::raw("漢漢"), 3).to_string(), "漢…");
         assert_eq!(fit(&Line::raw("漢漢漢"), 4).to_string(), "漢… ");

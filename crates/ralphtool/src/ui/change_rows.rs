@@ -27,21 +27,15 @@ pub(crate) enum ChangeState {
 /// One change of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ChangeRow {
-    /// Its name.
     pub(crate) name: String,
-    /// What kind of plan it is.
     pub(crate) kind: SourceKind,
     /// Its folder or file.
     pub(crate) path: String,
     /// What to say to mean this one: its name, or its path where another has the same name.
     pub(crate) target: String,
-    /// Complete stories.
     pub(crate) stories_done: usize,
-    /// All stories.
     pub(crate) stories_total: usize,
-    /// Ticked tasks.
     pub(crate) tasks_done: usize,
-    /// All tasks.
     pub(crate) tasks_total: usize,
     /// When one of its files was last changed.
     pub(crate) modified: Option<Timestamp>,
@@ -50,51 +44,42 @@ pub(crate) struct ChangeRow {
     pub(crate) state: ChangeState,
 }
 
-/// The lines of the list.
+/// The rows of the list.
 pub(crate) fn rows(found: Vec<ChangeSummary>) -> Vec<ChangeRow> {
     let mut names: HashMap<String, usize> = HashMap::new();
     for summary in &found {
         *names.entry(summary.name.clone()).or_default() += 1;
     }
-    let is_unique = |summary: &ChangeSummary| names.get(&summary.name) == Some(&1);
-    found
-        .into_iter()
-        .map(|summary| {
-            let path = summary.path.display().to_string();
-            let target = if is_unique(&summary) {
+    let row = |summary: ChangeSummary| {
+        let is_unique = names.get(&summary.name) == Some(&1);
+        let path = summary.path.display().to_string();
+        let (stories, tasks) = (summary.stories, summary.tasks);
+        ChangeRow {
+            target: if is_unique {
                 summary.name.clone()
             } else {
                 path.clone()
-            };
-            ChangeRow::new(summary, path, target)
-        })
-        .collect()
-}
-
-impl ChangeRow {
-    fn new(summary: ChangeSummary, path: String, target: String) -> Self {
-        let state = match summary.state {
-            summary::ChangeState::Ready => ChangeState::Open,
-            summary::ChangeState::NothingLeft if summary.stories.done == summary.stories.total => {
-                ChangeState::Done
-            }
-            summary::ChangeState::NothingLeft => ChangeState::Deferred,
-            summary::ChangeState::NoTasks => ChangeState::NoTasks,
-            summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
-        };
-        Self {
+            },
             name: summary.name,
             kind: summary.kind,
             path,
-            target,
-            stories_done: summary.stories.done,
-            stories_total: summary.stories.total,
-            tasks_done: summary.tasks.done,
-            tasks_total: summary.tasks.total,
+            stories_done: stories.done,
+            stories_total: stories.total,
+            tasks_done: tasks.done,
+            tasks_total: tasks.total,
             modified: summary.modified,
-            state,
+            state: match summary.state {
+                summary::ChangeState::Ready => ChangeState::Open,
+                summary::ChangeState::NothingLeft if stories.done == stories.total => {
+                    ChangeState::Done
+                }
+                summary::ChangeState::NothingLeft => ChangeState::Deferred,
+                summary::ChangeState::NoTasks => ChangeState::NoTasks,
+                summary::ChangeState::Invalid { reason } => ChangeState::Unreadable { reason },
+            },
         }
-    }
+    };
+    found.into_iter().map(row).collect()
 }
 
 /// Whether the kinds of plans are worth a column.

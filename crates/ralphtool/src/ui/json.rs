@@ -51,14 +51,6 @@ impl Reporter for Json {
         self.write_lines()?;
         self.out.flush()
     }
-
-    fn tick(&mut self, _now: Timestamp) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn close(&mut self) -> io::Result<()> {
-        self.flush()
-    }
 }
 
 #[cfg(test)]

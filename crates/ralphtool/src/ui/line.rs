@@ -4,7 +4,7 @@ use anstyle::Style;
 
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
-use super::words::{self, Count, Noun};
+use super::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::RunId;
 use ralph_run::records::event::{
@@ -34,9 +34,7 @@ pub(crate) enum Weight {
 pub(crate) struct Line {
     /// How much it matters.
     pub(crate) weight: Weight,
-    /// How it looks.
     pub(crate) style: Style,
-    /// What it says.
     pub(crate) text: String,
     /// Lines below it, wrapped when shown.
     pub(crate) details: Vec<String>,
@@ -62,10 +60,10 @@ impl Line {
 pub(crate) fn of(record: &Record) -> Option<Line> {
     Some(match &record.event {
         Event::RunStarted(it) => run_started(&record.run, it),
-        Event::Recovered { found, done } => alert(
-            WARN,
-            format!("recovered: {}: {}", clean(found), clean(done)),
-        ),
+        Event::Recovered { found, done } => {
+            let (found, done) = (clean(found), clean(done));
+            alert(WARN, format!("recovered: {found}: {done}"))
+        }
         Event::Warning { message, .. } => headed("warning: ", message, Weight::Alert, WARN),
         Event::TamperFound {
             check,
@@ -108,16 +106,14 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         }
         Event::StoryCompleted(it) => story_completed(it),
         Event::StoryReopened { story, gate, .. } => {
-            let gate = clean(gate);
-            let text =
-                format!("story {story} is open again: gate `{gate}` judges the whole change");
-            alert(BAD, text)
+            let why = format!("gate `{}` judges the whole change", clean(gate));
+            alert(BAD, format!("story {story} is open again: {why}"))
         }
         Event::Requested { request } => step(WARN, words::request(*request)),
-        Event::Paused { story } => {
-            let text = format!("paused before the next attempt at story {story}");
-            alert(WARN, text)
-        }
+        Event::Paused { story } => alert(
+            WARN,
+            format!("paused before the next attempt at story {story}"),
+        ),
         Event::NoteAdded { text } => {
             headed("note for the next attempt: ", text, Weight::Step, STRONG)
         }
@@ -153,26 +149,16 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
     let model = it.model.as_deref().map(|it| format!(" ({})", clean(it)));
     let mut agents = vec![format!("{}{}", clean(&it.agent), model.unwrap_or_default())];
     agents.extend(it.fallback.iter().map(|name| clean(name)));
-    let text = format!(
-        "run {run} {verb}: change `{}` with {}",
-        clean(&it.change),
-        agents.join(", else ")
-    );
-    let done = match it.stories_done {
-        0 => String::new(),
-        done => format!(", {done} done"),
-    };
+    let (change, agents) = (clean(&it.change), agents.join(", else "));
+    let mut stories = count(it.stories_total, "story");
+    if it.stories_done > 0 {
+        stories = format!("{stories}, {} done", it.stories_done);
+    }
+    let attempts = count(u64::from(it.max_retries) + 1, "attempt");
+    let (branch, original) = (clean(&it.branch), clean(&it.original));
     let mut details = vec![
-        format!(
-            "{}{done}; at most {} each",
-            Count(it.stories_total, Noun::Story),
-            Count(u64::from(it.max_retries) + 1, Noun::Attempt)
-        ),
-        format!(
-            "on branch {} from {}",
-            clean(&it.branch),
-            clean(&it.original)
-        ),
+        format!("{stories}; at most {attempts} each"),
+        format!("on branch {branch} from {original}"),
     ];
     if !it.gates.is_empty() {
         let names: Vec<String> = it.gates.iter().map(|gate| clean(gate)).collect();
@@ -180,6 +166,7 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
     }
     details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
     details.extend(words::budget(&it.story_budget).map(|it| format!("budget of a story: {it}")));
+    let text = format!("run {run} {verb}: change `{change}` with {agents}");
     step(STRONG, text).with(details)
 }
 
@@ -199,50 +186,41 @@ fn story_started(it: &StoryStarted) -> Line {
     } else {
         format!("id {}, ", it.story)
     };
-    let text = format!(
-        "story {}/{}: {} ({id}{} open)",
-        it.position,
-        it.total,
-        clean(&it.title),
-        Count(it.open_tasks, Noun::Task)
-    );
-    step(STRONG, text)
+    let (title, tasks) = (clean(&it.title), count(it.open_tasks, "task"));
+    let place = format!("{}/{}", it.position, it.total);
+    step(STRONG, format!("story {place}: {title} ({id}{tasks} open)"))
 }
 
 fn story_completed(it: &StoryCompleted) -> Line {
     let short: String = clean(&it.commit).chars().take(10).collect();
     let mut parts = vec![
-        Count(it.attempts, Noun::Attempt).to_string(),
+        count(it.attempts, "attempt"),
         words::elapsed(it.duration_ms),
     ];
     parts.extend(words::usage(&it.usage));
-    parts.push(format!("{} changed", Count(it.changed_files, Noun::File)));
-    let text = format!(
-        "story {} done: commit {short} · {}",
-        it.story,
-        parts.join(" · ")
-    );
-    step(GOOD, text)
+    parts.push(format!("{} changed", count(it.changed_files, "file")));
+    let parts = parts.join(" · ");
+    step(
+        GOOD,
+        format!("story {} done: commit {short} · {parts}", it.story),
+    )
 }
 
 fn gate_finished(it: &GateFinished) -> Line {
     let (gate, took) = (clean(&it.gate), words::elapsed(it.duration_ms));
     let place = if it.whole { " on the whole change" } else { "" };
-    match (&it.result, it.baseline) {
-        (GateResult::Passed, true) => {
-            talk(format!("gate `{gate}` passed on the checkpoint in {took}"))
+    let how = match &it.result {
+        GateResult::Passed if it.baseline => {
+            return talk(format!("gate `{gate}` passed on the checkpoint in {took}"));
         }
-        (GateResult::Passed, false) => step(GOOD, format!("gate `{gate}` passed{place} in {took}")),
-        (GateResult::Failed { how, .. }, true) => {
-            let how = clean(how);
-            let text = format!("gate `{gate}` is red before the story begins ({how})");
-            alert(WARN, format!("{text}; it will not fail an attempt"))
-        }
-        (GateResult::Failed { how, .. }, false) => {
-            let how = clean(how);
-            step(BAD, format!("gate `{gate}` failed{place} in {took}: {how}"))
-        }
+        GateResult::Passed => return step(GOOD, format!("gate `{gate}` passed{place} in {took}")),
+        GateResult::Failed { how, .. } => clean(how),
+    };
+    if it.baseline {
+        let text = format!("gate `{gate}` is red before the story begins ({how})");
+        return alert(WARN, format!("{text}; it will not fail an attempt"));
     }
+    step(BAD, format!("gate `{gate}` failed{place} in {took}: {how}"))
 }
 
 fn attempt_failed(it: &AttemptFailed) -> Line {
@@ -252,25 +230,19 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
         FailureKind::Stopped | FailureKind::Interrupted | FailureKind::Skipped => "ended",
         _ => "failed",
     };
-    let text = format!(
-        "attempt {} of story {} {verb}: {} · {}",
-        it.attempt,
-        it.story,
-        words::failure(it.kind),
-        parts.join(" · ")
-    );
+    let (why, parts) = (words::failure(it.kind), parts.join(" · "));
+    let attempt = format!("attempt {} of story {}", it.attempt, it.story);
     let mut details = shortened(clean_lines(&it.reason), it.kind);
     let next = if it.retrying {
         "trying again"
     } else {
         "no further attempt"
     };
+    let (parked, files) = (clean(&it.parked), count(it.changed_files, "file"));
     details.push(format!(
-        "parked as {} ({} changed); tree restored; {next}",
-        clean(&it.parked),
-        Count(it.changed_files, Noun::File)
+        "parked as {parked} ({files} changed); tree restored; {next}"
     ));
-    alert(BAD, text).with(details)
+    alert(BAD, format!("{attempt} {verb}: {why} · {parts}")).with(details)
 }
 
 /// The lines that tell most: a gate's last ones, of all others the first.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anstyle::Style;
 
 use super::style::{DIM, NAME, Paint, STRONG};
-use super::text::{clean, columns, pad};
+use super::text::{clean, columns, pad, truncate};
 
 /// Longer commands do not push what the others do further to the right.
 const COMMAND_WIDTH: usize = 40;
@@ -13,14 +13,29 @@ const COMMAND_WIDTH: usize = 40;
 /// The lines of an output.
 pub(crate) struct Page {
     paint: Paint,
+    /// Headings, facts and commands are cut to this width.
+    columns: Option<usize>,
     pub(crate) text: String,
 }
 
 impl Page {
     pub(crate) const fn new(paint: Paint) -> Self {
+        Self::of_width(paint, None)
+    }
+
+    pub(crate) const fn of_width(paint: Paint, columns: Option<usize>) -> Self {
         Self {
             paint,
+            columns,
             text: String::new(),
+        }
+    }
+
+    /// Cuts a text to the width that is left after `taken` columns.
+    fn cut(&self, text: &str, taken: usize) -> String {
+        match self.columns {
+            Some(columns) => truncate(text, columns.saturating_sub(taken)),
+            None => text.to_owned(),
         }
     }
 
@@ -39,7 +54,7 @@ impl Page {
     }
 
     pub(crate) fn styled(&mut self, style: Style, text: impl Display) {
-        self.line(self.paint(style, text));
+        self.line(self.paint(style, self.cut(&text.to_string(), 0)));
     }
 
     /// A heading, with an empty line above it.
@@ -51,8 +66,9 @@ impl Page {
     /// Facts, each behind its label.
     pub(crate) fn facts<T: AsRef<str>>(&mut self, facts: &[(&str, T)], width: usize) {
         for (label, text) in facts {
+            let text = self.cut(&clean(text.as_ref()), 2 + width + 1);
             let label = self.paint(DIM, pad(label, width));
-            self.line(format!("  {label} {}", clean(text.as_ref())));
+            self.line(format!("  {label} {text}"));
         }
     }
 
@@ -63,8 +79,11 @@ impl Page {
             .map(|(command, _)| columns(command.as_ref()));
         let widest = widths.filter(|width| *width <= COMMAND_WIDTH).max();
         for (command, what) in commands {
-            let command = self.paint(NAME, pad(command.as_ref(), widest.unwrap_or(0)));
-            self.line(format!("  {command}  {}", self.paint(DIM, what)));
+            let command = pad(command.as_ref(), widest.unwrap_or(0));
+            let command = self.cut(&format!("  {command}"), 0);
+            let what = self.cut(what, columns(&command) + 2);
+            let (command, what) = (self.paint(NAME, command), self.paint(DIM, what));
+            self.line(format!("{command}  {what}"));
         }
     }
 

@@ -64,7 +64,6 @@ pub(crate) enum Screen {
 pub(crate) struct PlainOptions {
     /// Where the text ends up.
     pub(crate) screen: Screen,
-    /// Whether it is coloured.
     pub(crate) paint: Paint,
     /// How much is said.
     pub(crate) verbosity: Verbosity,

@@ -7,7 +7,7 @@ pub(crate) mod markdown;
 use super::page::Page;
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
-use super::words::{self, Count, Noun};
+use super::words::{self, count};
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
@@ -23,7 +23,6 @@ const LABEL: usize = 8;
 /// How much of a commit's id is shown.
 const SHORT_ID: usize = 10;
 
-/// Writes the receipt.
 pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
     let state = words::run_state(receipt.state, receipt.finish);
@@ -55,12 +54,10 @@ fn warning_text(warning: &WarningReceipt) -> String {
 fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let totals = &receipt.totals;
     let (done, total) = (receipt.stories_done, receipt.stories_total);
+    let attempts = attempts(totals.attempts, totals.failed_attempts);
     let mut figures = vec![
         ("stories", format!("{done} of {total} done")),
-        (
-            "attempts",
-            attempts(totals.attempts, totals.failed_attempts),
-        ),
+        ("attempts", attempts),
         ("time", words::elapsed(totals.duration_ms)),
     ];
     figures.extend(tokens_apart(&totals.spending).map(|it| ("tokens", it)));
@@ -70,8 +67,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(of_story.map(|it| ("a story", format!("at most {it}"))));
     if totals.commits > 0 {
         let files = totals.changed_files;
-        let files = files.map(|it| format!(", {} changed", Count(it, Noun::File)));
-        let commits = Count(totals.commits, Noun::Commit);
+        let files = files.map(|it| format!(", {} changed", count(it, "file")));
+        let commits = count(totals.commits, "commit");
         figures.push(("commits", format!("{commits}{}", files.unwrap_or_default())));
     }
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
@@ -85,7 +82,7 @@ fn write_story(page: &mut Page, story: &StoryReceipt) {
     let head = format!("{mark} {} {}", clean(&story.id.0), clean(&story.title));
     let mut parts = vec![story_state(story)];
     if !story.attempts.is_empty() {
-        parts.push(Count(story.attempts.len(), Noun::Attempt).to_string());
+        parts.push(count(story.attempts.len(), "attempt"));
         parts.push(words::elapsed(story.duration_ms));
     }
     parts.extend(spending(&story.spending));
@@ -130,7 +127,7 @@ fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
     parts.extend(attempt.agent.as_deref().map(clean));
     parts.extend(spending(&attempt.spending));
     let files = attempt.changed_files;
-    parts.extend(files.map(|it| format!("{} changed", Count(it, Noun::File))));
+    parts.extend(files.map(|it| format!("{} changed", count(it, "file"))));
     let parked = attempt.parked.as_deref();
     parts.extend(parked.map(|it| format!("parked as {}", clean(it))));
     parts
@@ -170,9 +167,9 @@ fn result(attempt: &AttemptReceipt) -> &'static str {
 
 /// How many attempts, and how many of them failed.
 fn attempts(all: usize, failed: usize) -> String {
-    let all = Count(all, Noun::Attempt);
+    let all = count(all, "attempt");
     match failed {
-        0 => all.to_string(),
+        0 => all,
         _ => format!("{all}, {failed} failed"),
     }
 }
@@ -197,7 +194,7 @@ fn verdict(gate: &GateReceipt) -> String {
 }
 
 fn commit_line(commit: &CommitReceipt) -> String {
-    let files = Count(commit.changed_files, Noun::File);
+    let files = count(commit.changed_files, "file");
     let note = if commit.superseded {
         ", done again since"
     } else {
@@ -213,11 +210,8 @@ fn short(commit: &str) -> String {
 
 /// Tokens and cost in short, the cached ones apart.
 fn spending(spending: &Spending) -> Vec<String> {
-    let tokens = tokens(spending, " tokens");
-    tokens
-        .into_iter()
-        .chain(cost_and_source(spending))
-        .collect()
+    let parts = [tokens(spending, " tokens"), cost_and_source(spending)];
+    parts.into_iter().flatten().collect()
 }
 
 /// Tokens in short: `72k tokens (30k cached)`.

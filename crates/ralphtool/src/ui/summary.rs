@@ -73,11 +73,9 @@ impl Summary {
     }
 
     fn figures(&self, ended: &RunEnded) -> Vec<(&'static str, String)> {
+        let (done, total) = (ended.stories_done, ended.stories_total);
         let mut figures = vec![
-            (
-                "stories",
-                format!("{} of {} done", ended.stories_done, ended.stories_total),
-            ),
+            ("stories", format!("{done} of {total} done")),
             ("attempts", ended.attempts.to_string()),
             ("time", words::elapsed(ended.duration_ms)),
         ];
@@ -85,12 +83,10 @@ impl Summary {
         if tokens > 0 {
             figures.push(("tokens", words::tokens(tokens)));
         }
-        if let Some(usd) = ended.usage.cost_usd {
-            figures.push(("cost", words::cost(usd)));
-        }
+        let cost = ended.usage.cost_usd.map(words::cost);
+        figures.extend(cost.map(|cost| ("cost", cost)));
         // A gate that was red before lets stories pass; the user should not have to find that in the log.
-        let is_done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
-        if is_done {
+        if matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone) {
             let red = self.red_gates.iter().map(String::as_str);
             figures.extend(words::still_red(red).map(|told| ("gates", told)));
         }
@@ -166,35 +162,27 @@ impl Summary {
         let (branch, original) = (&self.branch, &self.original);
         let cleanup = "ralphtool finish --cleanup".to_owned();
         if self.went_home() {
-            return vec![
-                ("git status".to_owned(), "what changed"),
-                ("git diff".to_owned(), "the changes to tracked files"),
-                (
-                    "ralphtool undo".to_owned(),
-                    "back to the branch with its commits",
-                ),
-            ];
+            return [
+                ("git status", "what changed"),
+                ("git diff", "the changes to tracked files"),
+                ("ralphtool undo", "back to the branch with its commits"),
+            ]
+            .map(|(command, what)| (command.to_owned(), what))
+            .to_vec();
         }
         // Without a commit there is nothing to compare with or to go back to.
         if self.is_unborn {
             let log = format!("git log --stat {}", shell(branch));
-            return vec![
-                (log, "the commits and their files"),
-                (
-                    cleanup,
-                    "back to where the run began with the work, uncommitted",
-                ),
-            ];
+            let back = "back to where the run began with the work, uncommitted";
+            return vec![(log, "the commits and their files"), (cleanup, back)];
         }
         let commits = shell(&format!("{original}..{branch}"));
         let change = shell(&format!("{original}...{branch}"));
+        let switch = format!("git switch {}", self.switch_target());
         vec![
             (format!("git log --oneline {commits}"), "the commits"),
             (format!("git diff {change}"), "the whole change"),
-            (
-                format!("git switch {}", self.switch_target()),
-                "back to where the run began",
-            ),
+            (switch, "back to where the run began"),
             (cleanup, "back there with the work, uncommitted"),
         ]
     }

@@ -1,58 +1,24 @@
 //! The words of the user's language: counts, times, sizes, and what outcomes are called.
 
-use std::fmt;
+use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::text::clean;
 use ralph_agents::agent_event::Usage;
-use ralph_base::size::rounded;
+pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::history::RunState;
 use ralph_run::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
 
-/// Things that are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Noun {
-    Attempt,
-    Commit,
-    File,
-    Note,
-    Permission,
-    Run,
-    Scenario,
-    Snapshot,
-    Story,
-    Task,
-    Warning,
-}
-
-impl Noun {
-    const fn forms(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Attempt => ("attempt", "attempts"),
-            Self::Commit => ("commit", "commits"),
-            Self::File => ("file", "files"),
-            Self::Note => ("note", "notes"),
-            Self::Permission => ("permission", "permissions"),
-            Self::Run => ("run", "runs"),
-            Self::Scenario => ("scenario", "scenarios"),
-            Self::Snapshot => ("snapshot", "snapshots"),
-            Self::Story => ("story", "stories"),
-            Self::Task => ("task", "tasks"),
-            Self::Warning => ("warning", "warnings"),
-        }
-    }
-}
-
 /// A number of things: `1 story`, `2 stories`.
-pub(crate) struct Count<N>(pub(crate) N, pub(crate) Noun);
-
-impl<N: fmt::Display + Copy + PartialEq + From<u8>> fmt::Display for Count<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (one, many) = self.1.forms();
-        let form = if self.0 == N::from(1) { one } else { many };
-        write!(f, "{} {form}", self.0)
+pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) {
+        return format!("{number} {noun}");
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
     }
 }
 
@@ -98,7 +64,8 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 }
 
 /// How long ago something was, roughly: `just now`, `5m ago`, `3h ago`, `2d ago`.
-pub(crate) fn ago(seconds: i64) -> String {
+pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(then).as_secs();
     match seconds {
         ..60 => "just now".to_owned(),
         60..3600 => format!("{}m ago", seconds / 60),
@@ -107,30 +74,19 @@ pub(crate) fn ago(seconds: i64) -> String {
     }
 }
 
-/// A number of tokens: `812`, `4.5k`, `45k`, `1.2M`.
+/// A number of tokens: `812`, `4.5k`, `45k`, `1.2M`; rounded down, so that no unit reads `1000`.
 pub(crate) fn tokens(count: u64) -> String {
-    scaled(
-        count,
-        &[("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000)],
-    )
-}
-
-/// A size: `812 B`, `4.5 kB`, `45 kB`, `1.2 MB`.
-pub(crate) fn bytes(count: u64) -> String {
-    rounded(count)
-}
-
-/// Two digits while small, whole numbers after; rounded down, so that no unit reads `1000`.
-fn scaled(count: u64, units: &[(&str, u64)]) -> String {
-    let unit = units.iter().rev().find(|(_, size)| count >= *size);
-    let Some((name, size)) = unit else {
-        return count.to_string();
+    let (unit, size) = match count {
+        ..1_000 => return count.to_string(),
+        1_000..1_000_000 => ("k", 1_000),
+        1_000_000..1_000_000_000 => ("M", 1_000_000),
+        _ => ("G", 1_000_000_000),
     };
     let tenths = count / (size / 10);
     if tenths < 100 {
-        format!("{}.{}{name}", tenths / 10, tenths % 10)
+        format!("{}.{}{unit}", tenths / 10, tenths % 10)
     } else {
-        format!("{}{name}", tenths / 10)
+        format!("{}{unit}", tenths / 10)
     }
 }
 
@@ -210,12 +166,12 @@ pub(crate) const fn request(request: Request) -> &'static str {
 pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
     match outcome {
         Outcome::AllDone if open > 0 => {
-            format!("done, with {} set aside", Count(open, Noun::Story))
+            format!("done, with {} set aside", count(open, "story"))
         }
         Outcome::AllDone => "all stories are done".to_owned(),
         Outcome::StoryDone => "the story is done".to_owned(),
         Outcome::Skipped { stories } => {
-            let skipped = Count(stories.len(), Noun::Story);
+            let skipped = count(stories.len(), "story");
             format!("done, but for {skipped} skipped on request")
         }
         Outcome::Exhausted { story, kind, .. } => {
@@ -251,7 +207,7 @@ pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String
 
 /// What is said of a change that needs no run; `done` of `total` stories are done.
 pub(crate) fn nothing_left(change: &str, done: usize, total: usize) -> String {
-    let stories = Count(total, Noun::Story);
+    let stories = count(total, "story");
     if done == total {
         return format!("`{change}`: nothing left to do, {stories} done");
     }
@@ -274,9 +230,9 @@ mod tests {
 
     #[test]
     fn counts_have_grammar() {
-        assert_eq!(Count(1_usize, Noun::Story).to_string(), "1 story");
-        assert_eq!(Count(0_usize, Noun::Story).to_string(), "0 stories");
-        assert_eq!(Count(2_u32, Noun::Task).to_string(), "2 tasks");
+        assert_eq!(count(1_usize, "story"), "1 story");
+        assert_eq!(count(0_usize, "story"), "0 stories");
+        assert_eq!(count(2_u32, "task"), "2 tasks");
     }
 
     #[test]
@@ -293,6 +249,10 @@ mod tests {
         for (ms, want) in cases {
             assert_eq!(elapsed(ms), want);
         }
+        let ago = |seconds| {
+            let now = Timestamp::from_second(seconds).unwrap();
+            super::ago(Timestamp::UNIX_EPOCH, now)
+        };
         assert_eq!(ago(-5), "just now");
         assert_eq!(ago(7_300), "2h ago");
     }

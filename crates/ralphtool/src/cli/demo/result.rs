@@ -139,16 +139,11 @@ impl Remains {
 
     fn commands(&self, view: &View<'_>) -> Vec<(String, &'static str)> {
         let stories = self.commits.len().saturating_sub(1);
+        let (log, diff) = ("git log --stat", format!("git diff HEAD~{stories}"));
         let mut commands = vec![
             (format!("cd {}", shell(view.repository)), "go there"),
-            (
-                "git log --stat".to_owned(),
-                "one commit a story, and its files",
-            ),
-            (
-                format!("git diff HEAD~{stories}"),
-                "all that the stories changed",
-            ),
+            (log.to_owned(), "one commit a story, and its files"),
+            (diff, "all that the stories changed"),
         ];
         for attempt in &self.failed {
             let folder = shell(&format!("../attempt-{}", attempt.name));
@@ -221,10 +216,8 @@ fn failed_attempt(
     let args = ["for-each-ref", "--format=%(contents:subject)", &kept];
     if let Some(vault) = run_folder.parent().and_then(Path::parent) {
         let subjects = git(&vault.join("store"), &args)?;
-        let commits = subjects
-            .lines()
-            .map(|subject| ("committed", subject.to_owned()));
-        acts.extend(commits);
+        let subjects = subjects.lines().map(str::to_owned);
+        acts.extend(subjects.map(|subject| ("committed", subject)));
     }
     Ok(FailedAttempt {
         name,

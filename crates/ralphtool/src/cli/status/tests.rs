@@ -3,6 +3,7 @@ use ralph_run::records::event::FailureKind;
 use ralph_run::status::{FailureStatus, NextStep, StoryStatus};
 
 use super::*;
+use crate::ui::text;
 
 fn at(time: &str) -> Timestamp {
     format!("2026-01-02T{time}Z").parse().unwrap()
@@ -49,13 +50,14 @@ fn status(state: State) -> Status {
     }
 }
 
-fn view(columns: Option<usize>) -> View {
-    View {
-        paint: Paint::Plain,
-        zone: TimeZone::UTC,
-        columns,
-        now: at("12:12:34"),
-    }
+fn lines(columns: Option<usize>, status: &Status) -> Vec<String> {
+    let mut page = Page::of_width(Paint::Plain, columns);
+    write(&mut page, status, &now());
+    page.text.lines().map(str::to_owned).collect()
+}
+
+fn now() -> Zoned {
+    at("12:12:34").to_zoned(TimeZone::UTC)
 }
 
 #[test]
@@ -78,10 +80,10 @@ fn a_run_is_told_in_a_few_lines_or_in_one() {
         ..status(State::Stopped)
     };
     for status in [&working, &waiting, &stopped, &Status::nothing(None)] {
-        text += &(lines(&view(None), status).join("\n") + "\n");
-        text += &(line(&view(None), status) + "\n\n");
+        text += &(lines(None, status).join("\n") + "\n");
+        text += &(line(status, &now()) + "\n\n");
     }
-    text += &lines(&view(Some(40)), &working).join("\n");
+    text += &lines(Some(40), &working).join("\n");
     insta::assert_snapshot!(text);
 }
 
@@ -94,8 +96,8 @@ fn no_line_is_longer_than_the_terminal() {
         State::Finished,
     ] {
         for columns in [20, 40, 80] {
-            for line in lines(&view(Some(columns)), &status(state)) {
-                assert!(super::columns(&line) <= columns, "{line}");
+            for line in lines(Some(columns), &status(state)) {
+                assert!(text::columns(&line) <= columns, "{line}");
             }
         }
     }

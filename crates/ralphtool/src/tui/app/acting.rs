@@ -2,7 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{App, Home, Screen, Then};
+use super::{App, Screen, Then};
+use crate::tui::help;
 use crate::tui::keys::{self, Action};
 use crate::tui::message::{Query, Request, Wheel};
 use crate::tui::quit::{self, Quit};
@@ -19,32 +20,33 @@ impl App {
         }
         self.last_key = Some(self.now);
         let action = keys::action(self.place(), key);
-        let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        // These work whatever is in front.
         match action {
-            // These work whatever is in front.
-            Some(Action::Suspend) => self.request = Some(Request::Suspend),
-            Some(Action::Redraw) => self.request = Some(Request::Redraw),
-            _ if self.error.take().is_some() => {}
-            action => {
-                if let Some(mut prompt) = self.trust_prompt.take() {
-                    if !is_yes {
-                        return self.say("not allowed: nothing was run");
-                    }
-                    // A yes is for the very content that was shown.
-                    prompt.start.allowed = Some(prompt.question.token);
-                    let start = Request::Start(Box::new(prompt.start));
-                    return self.carry_on(Step::Ask(start));
-                }
-                if let Some(confirmation) = self.confirmation.take() {
-                    if is_yes {
-                        self.confirmed(confirmation);
-                    }
-                } else if self.help_top.is_some() {
-                    self.act_on_help(action);
-                } else if let Some(action) = action {
-                    self.act(action);
-                }
+            Some(Action::Suspend) => return self.request = Some(Request::Suspend),
+            Some(Action::Redraw) => return self.request = Some(Request::Redraw),
+            _ => {}
+        }
+        if self.error.take().is_some() {
+            return;
+        }
+        let is_yes = matches!(key.code, KeyCode::Char('y' | 'Y'));
+        if let Some(mut prompt) = self.trust_prompt.take() {
+            if !is_yes {
+                return self.say("not allowed: nothing was run");
             }
+            // A yes is for the very content that was shown.
+            prompt.start.allowed = Some(prompt.question.token);
+            let start = Request::Start(Box::new(prompt.start));
+            return self.carry_on(Step::Ask(start));
+        }
+        if let Some(confirmation) = self.confirmation.take() {
+            if is_yes {
+                self.confirmed(confirmation);
+            }
+        } else if self.help_top.is_some() {
+            self.act_on_help(action);
+        } else if let Some(action) = action {
+            self.act(action);
         }
     }
 
@@ -148,21 +150,21 @@ impl App {
     pub(super) fn go_back(&mut self) {
         if self.is_at_work() {
             // The loop is about to end; its end must not be mistaken for that of another run.
-            self.then = match (&self.home, self.screen) {
-                (Home::Changes, Screen::Result) => Then::Back,
-                (Home::Changes, _) => Then::Stay,
-                _ => Then::Leave,
+            self.then = match (self.has_list, self.screen) {
+                (true, Screen::Result) => Then::Back,
+                (true, _) => Then::Stay,
+                (false, _) => Then::Leave,
             };
             return;
         }
-        match (&self.home, self.screen) {
-            (Home::Changes, Screen::Preview | Screen::Completion | Screen::Result) => {
+        match (self.has_list, self.screen) {
+            (true, Screen::Preview | Screen::Completion | Screen::Result) => {
                 self.screen = Screen::Changes;
                 self.run = None;
                 self.request = Some(Request::Query(Query::Changes));
             }
             (_, Screen::Changes) => {}
-            (Home::Attach, Screen::Result) => self.screen = Screen::Run,
+            (false, Screen::Result) if self.is_read_only() => self.screen = Screen::Run,
             _ => self.request = Some(Request::Quit),
         }
     }
@@ -221,7 +223,7 @@ impl App {
 
     fn act_on_help(&mut self, action: Option<Action>) {
         let top = self.help_top.unwrap_or(0);
-        let last = self.help().last_top(self.area());
+        let last = help::last_top(self.place(), self.area());
         self.help_top = action.and_then(|action| action.moved(top, last, 10));
     }
 

@@ -78,7 +78,6 @@ impl App {
         }
     }
 
-    /// Enter was pressed.
     fn typed(&mut self) {
         let Some(typing) = self.typing.take() else {
             return;

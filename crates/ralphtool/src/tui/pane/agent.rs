@@ -32,7 +32,6 @@ const DETAIL_LINES: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct AgentPane {
     transcript: Option<TranscriptId>,
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     entries: Vec<Entry>,
     total: usize,
@@ -60,7 +59,6 @@ impl AgentPane {
         }
     }
 
-    /// The transcript it shows.
     pub(crate) fn transcript(&self) -> Option<&TranscriptId> {
         self.transcript.as_ref()
     }
@@ -165,7 +163,6 @@ impl AgentPane {
         }
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) {
         match action {
             Action::Home => self.destination = Some(0),
@@ -205,42 +202,14 @@ impl AgentPane {
         Some(Query::Detail(transcript, source))
     }
 
-    /// Looks for the next or the last place of a text; past the end or before the start it goes on
-    /// at the other end.
+    /// Looks for the next or the last place of a text.
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
-        let here = self.text.item().unwrap_or(0);
-        let around = !forward && here == 0;
-        let from = match () {
-            () if forward => here.saturating_add(1),
-            () if around => self.last(),
-            () => here.saturating_sub(1),
-        };
-        let text = text.to_owned();
-        self.query_find(Needle {
-            text,
-            from,
+        let needle = Needle {
+            text: text.to_owned(),
+            here: self.text.item().unwrap_or(0),
             forward,
-            around,
-        })
-    }
-
-    /// Looks once more from the other end, unless that was where the last look began: the needle
-    /// says so, for an agent at work moves the end.
-    pub(crate) fn find_around(&self, mut needle: Needle) -> Option<Query> {
-        if std::mem::replace(&mut needle.around, true) {
-            return None;
-        }
-        needle.from = if needle.forward { 0 } else { self.last() };
-        self.query_find(needle)
-    }
-
-    fn query_find(&self, needle: Needle) -> Option<Query> {
+        };
         Some(Query::Find(self.transcript.clone()?, needle))
-    }
-
-    /// The last entry there is.
-    fn last(&self) -> usize {
-        self.total.saturating_sub(1)
     }
 
     /// Goes to an entry, wherever it is.
@@ -254,10 +223,10 @@ impl AgentPane {
         let item = self.text.item().filter(|_| !self.text.is_following());
         let anchor = item.map(|item| (item, self.text.line_in_item()));
         self.render_all();
-        let mut lines: Vec<PaneLine> = Vec::new();
-        for (index, (_, rendered)) in &self.rendered {
-            lines.extend(PaneLine::all(*index, rendered.iter().cloned()));
-        }
+        let rendered = self.rendered.iter();
+        let mut lines: Vec<PaneLine> = rendered
+            .flat_map(|(index, (_, lines))| PaneLine::all(*index, lines.iter().cloned()))
+            .collect();
         if lines.is_empty() {
             let nothing = wrap::wrap(&self.nothing(), self.text.columns(), 0);
             lines.extend(PaneLine::all(0, nothing));
@@ -343,10 +312,8 @@ impl AgentPane {
             }
             AgentEvent::Session { id, model } => {
                 let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
-                self.one(
-                    format!("session {}{}", clean(id), model.unwrap_or_default()),
-                    DIM,
-                )
+                let model = model.unwrap_or_default();
+                self.one(format!("session {}{model}", clean(id)), DIM)
             }
             AgentEvent::Retrying { message } => self.message("↻", message, WARN),
             AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),

@@ -7,7 +7,7 @@ use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
 use crate::tui::text_pane::PaneLine;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::FailureKind;
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
@@ -20,8 +20,7 @@ pub(crate) fn lines(
 ) -> Vec<PaneLine> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
-        let text = "no attempt was made at this story";
-        let line = wrap::styled(text, DIM);
+        let line = wrap::styled("no attempt was made at this story", DIM);
         return PaneLine::wrapped(0, &line, columns);
     }
     let attempts = attempts.iter().enumerate();
@@ -40,17 +39,14 @@ fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'st
     let mut facts = Vec::new();
     if let Some(agent) = &attempt.agent {
         let model = agent.model.as_deref().map(|model| format!(" {model}"));
-        facts.push(clean(&format!(
-            "{}{}",
-            agent.agent,
-            model.unwrap_or_default()
-        )));
+        let agent = format!("{}{}", agent.agent, model.unwrap_or_default());
+        facts.push(clean(&agent));
     }
     match &attempt.state {
         AttemptStanding::Running => facts.push(words::clock_between(attempt.started_at, now)),
         AttemptStanding::Failed(it) => {
             facts.push(words::elapsed(it.duration_ms));
-            facts.push(Count(it.changed_files, Noun::File).to_string());
+            facts.push(count(it.changed_files, "file"));
             facts.push(format!("parked as {}", it.parked));
         }
         AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}

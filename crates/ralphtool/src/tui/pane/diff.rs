@@ -11,7 +11,7 @@ use crate::tui::palette::{ADDED, BAD, DIM, HUNK, PLAIN, REMOVED, STRONG, WARN};
 use crate::tui::text_pane::{PaneLine, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_vault::diff::{Cut, Diff, DiffLine, FileDiff, FileStatus, LineKind};
 
 /// How long a diff of the tree as it is now is believed.
@@ -22,14 +22,12 @@ const TAB: usize = 4;
 /// Line numbers are left out on a narrower screen.
 const ROOM_FOR_NUMBERS: usize = 60;
 
-/// Changes.
 #[derive(Debug, Default)]
 pub(crate) struct DiffPane {
     id: Option<DiffId>,
     diff: Option<Result<Box<Diff>, String>>,
     /// Files that are folded in.
     folded: BTreeSet<String>,
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     /// When it was asked for.
     asked: Option<Timestamp>,
@@ -114,13 +112,8 @@ impl DiffPane {
 
     fn lay_out(&mut self) {
         let lines = match &self.diff {
-            None => {
-                let text = match &self.id {
-                    Some(_) => "looking …",
-                    None => "nothing was changed yet",
-                };
-                self.note(text.to_owned(), DIM)
-            }
+            None if self.id.is_some() => self.note("looking …".to_owned(), DIM),
+            None => self.note("nothing was changed yet".to_owned(), DIM),
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
                 self.note(text, BAD)
@@ -159,17 +152,14 @@ impl DiffPane {
     fn title(&self, file: &FileDiff, folded: bool) -> Line<'static> {
         let mark = if folded { "▸" } else { "▾" };
         let (letter, style) = letter(file.status);
-        let old = file
-            .old_path
-            .as_deref()
-            .map(|old| format!("{} → ", clean(old)));
+        let mut path = clean(&file.path);
+        if let Some(old) = &file.old_path {
+            path = format!("{} → {path}", clean(old));
+        }
         let line = Line::from(vec![
             Span::styled(format!("{mark} "), DIM),
             Span::styled(format!("{letter} "), style),
-            Span::styled(
-                format!("{}{}", old.unwrap_or_default(), clean(&file.path)),
-                STRONG,
-            ),
+            Span::styled(path, STRONG),
             Span::styled(format!("  +{}", file.added), ADDED),
             Span::styled(format!(" -{}", file.removed), REMOVED),
         ]);
@@ -196,7 +186,7 @@ pub(crate) fn summary(diff: &Diff) -> Line<'static> {
     let added: usize = diff.files.iter().map(|file| file.added).sum();
     let removed: usize = diff.files.iter().map(|file| file.removed).sum();
     Line::from(vec![
-        Span::raw(format!("{} ", Count(diff.files.len(), Noun::File))),
+        Span::raw(format!("{} ", count(diff.files.len(), "file"))),
         Span::styled(format!("+{added}"), ADDED),
         Span::raw(" "),
         Span::styled(format!("-{removed}"), REMOVED),
@@ -212,7 +202,7 @@ fn left_out(cut: Cut) -> String {
         lines => parts.push(format!("{lines} lines")),
     }
     if cut.new_files > 0 {
-        parts.push(format!("{} that are new", Count(cut.new_files, Noun::File)));
+        parts.push(format!("{} that are new", count(cut.new_files, "file")));
     }
     if cut.unread {
         parts.push("perhaps more files".to_owned());
@@ -284,11 +274,9 @@ fn sign(kind: LineKind) -> (&'static str, Style) {
 /// The first numbers of both sides of `@@ -1,2 +1,3 @@`.
 fn starts(hunk: &str) -> (Option<u32>, Option<u32>) {
     let side = |sign: char| {
-        let word = hunk
-            .split_whitespace()
-            .skip(1)
-            .find_map(|word| word.strip_prefix(sign))?;
-        word.split(',').next()?.parse().ok()
+        let mut words = hunk.split_whitespace().skip(1);
+        let range = words.find_map(|word| word.strip_prefix(sign))?;
+        range.split(',').next()?.parse().ok()
     };
     (side('-'), side('+'))
 }

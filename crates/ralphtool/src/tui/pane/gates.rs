@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
-use crate::tui::message::{FileWindow, Query, Span as Part};
+use crate::tui::message::{FileWindow, Query};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
 use crate::tui::text_pane::{PaneLine, TextPane};
 use crate::tui::wrap;
@@ -20,7 +20,6 @@ const TAIL: usize = 500;
 /// The gates of a story.
 #[derive(Debug, Default)]
 pub(crate) struct GatesPane {
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     /// The gate whose output is shown, by its place; the last one unless the user chose another.
     chosen: Option<usize>,
@@ -72,7 +71,7 @@ impl GatesPane {
         self.waiting = true;
         self.stale = false;
         self.asked = Some(path.clone());
-        Some(Query::File(path, Part::Last(TAIL)))
+        Some(Query::File(path, TAIL))
     }
 
     /// Receives an output.
@@ -114,25 +113,28 @@ impl GatesPane {
     }
 
     fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
-        let dim = DIM;
         if let Some(problem) = &self.problem {
             let text = format!("  the output cannot be read: {}", clean(problem));
-            return vec![wrap::styled(text, dim)];
+            return vec![wrap::styled(text, DIM)];
         }
         let shown = self.output.as_ref();
         let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
         let Some((_, window)) = shown else {
-            return recorded_tail(gate, columns);
+            // Old records know only the last lines of a gate that failed.
+            return match &gate.result {
+                Some(GateResult::Failed { tail, .. }) => indented(tail.lines(), columns),
+                _ => Vec::new(),
+            };
         };
         let mut lines = Vec::new();
         if window.first > 0 {
             let text = format!("  … {} lines before, in {}", window.first, clean(&gate.log));
-            lines.push(wrap::styled(text, dim));
+            lines.push(wrap::styled(text, DIM));
         }
         let printed = window.lines.iter().map(String::as_str);
         lines.extend(indented(printed, columns));
         if window.lines.is_empty() {
-            lines.push(wrap::styled("  it has printed nothing", dim));
+            lines.push(wrap::styled("  it has printed nothing", DIM));
         }
         lines
     }
@@ -160,14 +162,6 @@ fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
         Span::styled(how, style),
         Span::styled(format!("  {place} · {took}"), DIM),
     ])
-}
-
-/// Old records know only the last lines of a gate that failed.
-fn recorded_tail(gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
-    let Some(GateResult::Failed { tail, .. }) = &gate.result else {
-        return Vec::new();
-    };
-    indented(tail.lines(), columns)
 }
 
 fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {

@@ -15,10 +15,8 @@ use ralph_run::records::event::{Event, Record};
 /// How many events are kept; all of them are in the record of the run.
 const MOST: usize = 5_000;
 
-/// The log.
 #[derive(Debug)]
 pub(crate) struct LogPane {
-    /// The lines that are shown.
     pub(crate) text: TextPane,
     entries: VecDeque<Entry>,
     zone: TimeZone,

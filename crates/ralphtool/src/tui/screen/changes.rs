@@ -7,6 +7,7 @@ use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::{draw_lines, error_lines};
 use crate::tui::fuzzy;
 use crate::tui::gauge;
 use crate::tui::keys::Action;
@@ -27,7 +28,6 @@ const STORIES: usize = 9;
 const TASKS: usize = 8;
 const MODIFIED: usize = 11;
 
-/// The list.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     found: Option<Result<ChangesFound, ErrorText>>,
@@ -45,21 +45,15 @@ impl Changes {
         let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
-        let place = self.shown.iter().position(|(index, _)| {
-            let row = self.rows().get(*index);
-            row.map(|row| &row.target) == chosen.as_ref()
-        });
-        self.selected = place.or_else(|| self.first_with_work()).unwrap_or(0);
-        self.settle();
-    }
-
-    /// The first change a run could do something in.
-    fn first_with_work(&self) -> Option<usize> {
-        let has_work = |(index, _): &(usize, Vec<u32>)| {
-            let row = self.rows().get(*index);
-            row.is_some_and(|row| row.state == ChangeState::Open)
+        let first = |is_it: &dyn Fn(&ChangeRow) -> bool| {
+            let mut rows = self.shown.iter().map(|(index, _)| self.rows().get(*index));
+            rows.position(|row| row.is_some_and(is_it))
         };
-        self.shown.iter().position(has_work)
+        let place = first(&|row| Some(&row.target) == chosen.as_ref());
+        // Else the first change a run could do something in.
+        let place = place.or_else(|| first(&|row| row.state == ChangeState::Open));
+        self.selected = place.unwrap_or(0);
+        self.settle();
     }
 
     /// Shows only what matches.
@@ -103,7 +97,6 @@ impl Changes {
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, self.height) {
@@ -132,16 +125,15 @@ impl Changes {
         }
     }
 
-    /// Draws the list.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let [title, head, below] = Layout::vertical([Length(1), Length(1), Min(1)]).areas(area);
         let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);
         frame.render_widget(Paragraph::new(self.title()), title);
         match &self.found {
-            None => frame.render_widget(
-                Paragraph::new(Span::styled("  reading the changes …", DIM)),
-                list,
-            ),
+            None => {
+                let text = wrap::styled("  reading the changes …", DIM);
+                draw_lines(frame, list, &[text], 0);
+            }
             Some(Err(error)) => draw_lines(frame, below, &error_lines(error), 2),
             Some(Ok(found)) if found.rows.is_empty() => {
                 draw_lines(frame, below, &empty(found), 2);
@@ -192,7 +184,7 @@ impl Changes {
         widths: &Widths,
         now: Timestamp,
     ) -> Line<'static> {
-        let age = row.modified.map(|at| now.duration_since(at).as_secs());
+        let age = row.modified.map(|at| words::ago(at, now));
         let (state, style) = self.state(row);
         widths.line(
             &fuzzy::highlighted(&clean(&row.name), letters, MATCHED),
@@ -201,7 +193,7 @@ impl Changes {
             [
                 &format!("{}/{}", row.stories_done, row.stories_total),
                 &format!("{}/{}", row.tasks_done, row.tasks_total),
-                &age.map(words::ago).unwrap_or_default(),
+                &age.unwrap_or_default(),
             ],
             Span::styled(state, style),
         )
@@ -343,42 +335,4 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
             Span::styled("ralphtool demo", NAME),
         ]),
     ]
-}
-
-/// An error with what to do.
-pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
-    let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
-    for hint in &error.hints {
-        lines.push(Line::from(vec![
-            Span::styled("→ ", NAME),
-            Span::raw(clean(hint)),
-        ]));
-    }
-    lines
-}
-
-/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
-pub(crate) fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
-    let inner = Rect {
-        x: area.x + margin.min(area.width),
-        width: area.width.saturating_sub(margin),
-        ..area
-    };
-    let mut lines = wrapped(lines, inner.width);
-    if lines.len() > usize::from(inner.height) {
-        lines.truncate(inner.height.into());
-        if let Some(last) = lines.last_mut() {
-            last.spans.push(Span::raw(format!(" {}", wrap::MISSING)));
-            *last = wrap::cut(last, inner.width.into());
-        }
-    }
-    frame.render_widget(Paragraph::new(lines), inner);
-}
-
-/// The lines as they are drawn in the given number of columns.
-pub(crate) fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
-    let lines = lines.iter();
-    lines
-        .flat_map(|line| wrap::wrap(line, columns.into(), 2))
-        .collect()
 }

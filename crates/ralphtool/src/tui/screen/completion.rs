@@ -6,9 +6,8 @@ use ratatui::layout::{Flex, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::changes::{draw_lines, wrapped};
 use super::run::Run;
-use super::{change_of, range_of, title_of, totals};
+use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN};
@@ -16,7 +15,7 @@ use crate::tui::pane::diff;
 use crate::tui::step::Step;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
 use ralph_run::records::progress::Progress;
@@ -50,7 +49,6 @@ pub(crate) struct Completion {
     /// What was chosen and is being done.
     doing: Option<Choice>,
     stat: Option<Box<Diff>>,
-    /// The changes that were asked for.
     asked: Option<DiffId>,
 }
 
@@ -62,7 +60,6 @@ impl Completion {
         }
     }
 
-    /// What is missing.
     pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked.is_some() {
             return None;
@@ -136,7 +133,6 @@ impl Completion {
         choices.iter().copied().find(is_meant)
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
         let last = Self::choices(run).len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, 1) {
@@ -160,7 +156,6 @@ impl Completion {
         Step::Ask(Request::Command(command))
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let progress = &run.progress;
         let mut lines = failure(progress);
@@ -189,7 +184,7 @@ impl Completion {
     }
 
     fn figures(&self, progress: &Progress) -> Vec<Line<'static>> {
-        let stories = Count(progress.stories_total, Noun::Story);
+        let stories = count(progress.stories_total, "story");
         let stories = format!("{} of {stories} done", progress.stories_done);
         let mut lines = vec![Line::from(totals(progress, stories))];
         lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat)));
@@ -232,7 +227,7 @@ fn failure(progress: &Progress) -> Vec<Line<'static>> {
 fn why(run: &Run) -> Vec<Line<'static>> {
     let progress = &run.progress;
     if let Some(RunOver::Failed(error)) = &run.over {
-        return super::changes::error_lines(error);
+        return error_lines(error);
     }
     let Some(outcome) = &progress.outcome else {
         return Vec::new();
@@ -250,12 +245,10 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         let red = words::still_red(red).map(|red| format!("! gates: {red}"));
         lines.extend(red.map(|red| wrap::styled(red, WARN)));
     }
-    let (reason, hint) = match outcome {
-        Outcome::Exhausted { reason, .. } | Outcome::Limited { reason } => (Some(reason), None),
-        Outcome::Broken { reason, hint } => (Some(reason), Some(hint)),
-        _ => (None, None),
-    };
-    if let Some(reason) = reason {
+    if let Outcome::Exhausted { reason, .. }
+    | Outcome::Limited { reason }
+    | Outcome::Broken { reason, .. } = outcome
+    {
         let reason = clean_lines(reason);
         let shown = reason.iter().take(REASON_LINES);
         lines.extend(shown.map(|line| Line::from(format!("  {line}"))));
@@ -263,7 +256,7 @@ fn why(run: &Run) -> Vec<Line<'static>> {
             lines.push(wrap::styled("  …", DIM));
         }
     }
-    if let Some(hint) = hint {
+    if let Outcome::Broken { hint, .. } = outcome {
         lines.push(Line::from(format!("→ {}", clean(hint))));
     }
     lines

@@ -9,8 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
 use self::fields::{Acted, Fields, Shown};
-use super::changes::{draw_lines, error_lines};
-use super::title_of;
+use super::{draw_lines, error_lines, title_of};
 use crate::tui::keys::Action;
 use crate::tui::markdown;
 use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};
@@ -20,7 +19,7 @@ use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{GUTTER, PaneLine};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{Count, Noun};
+use crate::ui::words::count;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_plan::tasks::TaskState;
 use ralph_run::preview::{Remark, Weight};
@@ -37,7 +36,6 @@ const STACKED: u16 = 9;
 /// One change before its run.
 #[derive(Debug)]
 pub(crate) struct Preview {
-    /// The change's name.
     pub(crate) name: String,
     data: Option<Result<Box<Previewed>, ErrorText>>,
     fields: Fields,
@@ -109,7 +107,6 @@ impl Preview {
         self.laid_out = Some(text.width);
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         if let Some(step) = self.tabs.act(action) {
             return step;
@@ -177,14 +174,13 @@ impl Preview {
         })))
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let areas = Areas::of(area);
         frame.render_widget(Paragraph::new(self.title(areas.title)), areas.title);
         match &self.data {
             None => {
-                let text = Span::styled("  reading the change …", DIM);
-                frame.render_widget(Paragraph::new(text), areas.text);
+                let text = wrap::styled("  reading the change …", DIM);
+                draw_lines(frame, areas.text, &[text], 0);
             }
             Some(Err(error)) => {
                 let whole = areas.text.union(areas.side);
@@ -202,18 +198,10 @@ impl Preview {
     fn title(&self, area: Rect) -> Line<'static> {
         let mut spans = title_of(&self.name);
         if let Some(data) = self.known() {
-            let stories = data.change.story_tally();
-            let tasks = data.change.task_tally();
-            spans.push(Span::styled(
-                format!(
-                    "  {}/{}, {}/{} done",
-                    stories.done,
-                    Count(stories.total, Noun::Story),
-                    tasks.done,
-                    Count(tasks.total, Noun::Task)
-                ),
-                DIM,
-            ));
+            let (stories, tasks) = (data.change.story_tally(), data.change.task_tally());
+            let stories = format!("{}/{}", stories.done, count(stories.total, "story"));
+            let tasks = format!("{}/{}", tasks.done, count(tasks.total, "task"));
+            spans.push(Span::styled(format!("  {stories}, {tasks} done"), DIM));
         }
         wrap::cut(&Line::from(spans), area.width.into())
     }
@@ -255,17 +243,15 @@ impl Preview {
 /// Whether a run could start, for the border.
 fn verdict(remarks: &[Remark]) -> Line<'static> {
     let has = |weight| remarks.iter().any(|remark| remark.weight == weight);
-    let (text, style) = if has(Weight::Stops) {
-        (" Run: it cannot start ", BAD)
+    if has(Weight::Stops) {
+        wrap::styled(" Run: it cannot start ", BAD)
     } else if has(Weight::Warns) {
-        (" Run: ready, with warnings ", WARN)
+        wrap::styled(" Run: ready, with warnings ", WARN)
     } else {
-        (" Run: ready ", GOOD)
-    };
-    wrap::styled(text, style)
+        wrap::styled(" Run: ready ", GOOD)
+    }
 }
 
-/// Where things are.
 struct Areas {
     title: Rect,
     tabs: Rect,
@@ -318,13 +304,10 @@ fn remark_lines(remark: &Remark, columns: usize) -> Vec<Line<'static>> {
         Weight::Warns => ("! ", WARN),
         Weight::Tells => ("· ", DIM),
     };
-    let text = Line::from(vec![
-        Span::styled(mark, style),
-        Span::styled(clean(&remark.text), style),
-    ]);
+    let text = wrap::styled(format!("{mark}{}", clean(&remark.text)), style);
     let mut lines = wrap::wrap(&text, columns, 2);
     if let Some(hint) = &remark.hint {
-        let hint = Line::from(vec![Span::raw("  → "), Span::raw(clean(hint))]);
+        let hint = Line::from(format!("  → {}", clean(hint)));
         lines.extend(wrap::wrap(&hint, columns, 4));
     }
     lines
@@ -343,12 +326,9 @@ pub(crate) fn stories(change: &Change, columns: usize) -> Vec<PaneLine> {
                 TaskState::Deferred => ("⊟", DIM),
             };
             let indent = "  ".repeat(1 + task.indent / 2);
-            let id = task.id.as_deref().map(|id| format!("{id} "));
-            let text = format!(
-                "{indent}{mark} {}{}",
-                clean(&id.unwrap_or_default()),
-                clean(&task.text)
-            );
+            let id = task.id.as_deref().map(|id| format!("{} ", clean(id)));
+            let id = id.unwrap_or_default();
+            let text = format!("{indent}{mark} {id}{}", clean(&task.text));
             let hang = indent.len() + 2;
             let line = wrap::styled(text, style);
             lines.extend(PaneLine::all(index, wrap::wrap(&line, columns, hang)));
@@ -367,14 +347,13 @@ fn story_title(story: &Story) -> Line<'static> {
         StoryState::Open => ("○", NAME),
         StoryState::Deferred => ("⊘", DIM),
     };
+    let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
     let done = story.tasks.iter().filter(|it| it.state == TaskState::Done);
+    let tasks = format!("  {}/{}", done.count(), story.tasks.len());
     Line::from(vec![
         Span::styled(format!("{mark} "), style),
-        Span::styled(
-            format!("{} {}", clean(&story.id.0), clean(&story.title)),
-            STRONG,
-        ),
-        Span::styled(format!("  {}/{}", done.count(), story.tasks.len()), DIM),
+        Span::styled(title, STRONG),
+        Span::styled(tasks, DIM),
     ])
 }
 

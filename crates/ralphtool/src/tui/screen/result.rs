@@ -19,7 +19,7 @@ use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{GUTTER, PaneLine};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::records::event::{FinishChoice, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
 use ralph_vault::diff::FileDiff;
@@ -46,7 +46,6 @@ impl Default for ResultScreen {
 }
 
 impl ResultScreen {
-    /// What is missing.
     pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
         if self.asked {
             return None;
@@ -59,7 +58,6 @@ impl ResultScreen {
         })))
     }
 
-    /// Lays the panes out.
     pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
         let text = areas(area).2;
         let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
@@ -97,7 +95,6 @@ impl ResultScreen {
         }
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         if action == Action::Back {
             return Step::Back;
@@ -108,7 +105,6 @@ impl ResultScreen {
         })
     }
 
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
         let (title, tab_line, text) = areas(area);
         let lines: Vec<Line<'_>> = headline(&run.progress)
@@ -135,23 +131,17 @@ fn note(text: &'static str) -> PaneLine {
 fn headline(progress: &Progress) -> Vec<Line<'static>> {
     let mut title = title_of(change_of(progress));
     title.push(Span::raw("  the result"));
-    let text = match &progress.finish {
-        Some(finish) => match finish.choice {
-            FinishChoice::Cleanup => {
-                format!(" ✓ Changes ready on {} (uncommitted)", clean(&finish.head))
-            }
-            FinishChoice::Keep => format!(" ✓ On {} with checkpoint commits", clean(&finish.head)),
-            FinishChoice::Abandon => {
-                format!(" ✓ Everything is as before, on {}", clean(&finish.head))
-            }
-        },
-        None => " the run is not finished".to_owned(),
+    let Some(finish) = &progress.finish else {
+        let text = wrap::styled(" the run is not finished", WARN);
+        return vec![Line::from(title), text];
     };
-    let style = match progress.finish {
-        Some(_) => GOOD,
-        None => WARN,
+    let head = clean(&finish.head);
+    let text = match finish.choice {
+        FinishChoice::Cleanup => format!(" ✓ Changes ready on {head} (uncommitted)"),
+        FinishChoice::Keep => format!(" ✓ On {head} with checkpoint commits"),
+        FinishChoice::Abandon => format!(" ✓ Everything is as before, on {head}"),
     };
-    vec![Line::from(title), wrap::styled(text, style)]
+    vec![Line::from(title), wrap::styled(text, GOOD)]
 }
 
 fn file_line(file: &FileDiff, columns: usize) -> Line<'static> {
@@ -176,7 +166,7 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<PaneLine> {
         lines.extend(PaneLine::all(item, of_story));
     }
     let item = progress.stories.len();
-    let stories = Count(progress.stories_total, Noun::Story);
+    let stories = count(progress.stories_total, "story");
     let stories = format!("{} of {stories}", progress.stories_done);
     let total = format!("altogether: {}", totals(progress, stories));
     let total = wrap::styled(total, STRONG);
@@ -203,7 +193,7 @@ fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<L
         return lines;
     }
     let mut facts = vec![
-        Count(story.attempts.len(), Noun::Attempt).to_string(),
+        count(story.attempts.len(), "attempt"),
         words::elapsed(words::millis(story.elapsed(now))),
     ];
     facts.extend(words::usage(&story.usage()));
@@ -211,30 +201,22 @@ fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<L
     lines.extend(wrap::wrap(&facts, columns, 2));
     for attempt in &story.attempts {
         if let AttemptStanding::Failed(failed) = &attempt.state {
-            let text = format!(
-                "  attempt {}: {}",
-                attempt.number,
-                words::failure(failed.kind)
-            );
+            let why = words::failure(failed.kind);
+            let text = format!("  attempt {}: {why}", attempt.number);
             lines.push(wrap::styled(text, DIM));
         }
     }
-    let gates: Vec<Span<'static>> = story.attempts.last().map_or_else(Vec::new, |attempt| {
-        story
-            .gates_of(attempt.number)
-            .flat_map(|gate| {
-                let (mark, style) = match &gate.result {
-                    Some(GateResult::Passed) => ("✓", GOOD),
-                    Some(GateResult::Failed { .. }) => ("✗", BAD),
-                    None => ("·", DIM),
-                };
-                [
-                    Span::styled(format!("  {mark} "), style),
-                    Span::raw(clean(&gate.name)),
-                ]
-            })
-            .collect()
-    });
+    let mut gates = Vec::new();
+    let last = story.attempts.last();
+    for gate in last.into_iter().flat_map(|it| story.gates_of(it.number)) {
+        let (mark, style) = match &gate.result {
+            Some(GateResult::Passed) => ("✓", GOOD),
+            Some(GateResult::Failed { .. }) => ("✗", BAD),
+            None => ("·", DIM),
+        };
+        gates.push(Span::styled(format!("  {mark} "), style));
+        gates.push(Span::raw(clean(&gate.name)));
+    }
     if !gates.is_empty() {
         lines.extend(wrap::wrap(&Line::from(gates), columns, 2));
     }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
-use crate::tui::message::{Answer, DiffId, Export, Query, Request, RunOver, TranscriptId};
+use crate::tui::message::{Answer, DiffId, Export, Query, RunOver, TranscriptId};
 use crate::tui::pane::agent::AgentPane;
 use crate::tui::pane::attempts;
 use crate::tui::pane::diff::DiffPane;
@@ -37,7 +37,6 @@ pub(crate) enum Tab {
 }
 
 impl Tab {
-    /// All of them.
     pub(crate) const ALL: [Self; 5] = [
         Self::Agent,
         Self::Diff,
@@ -72,7 +71,6 @@ pub(crate) enum RunMode {
     Replay,
 }
 
-/// A run.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// Where it stands.
@@ -127,29 +125,21 @@ impl Run {
         self.progress.apply(record);
         self.summary.apply(record);
         self.log.apply(record);
+        self.diff.grew();
         match &record.event {
-            Event::Agent { story, attempt, .. } => self.on_said(story, *attempt),
-            Event::GateStarted { .. } | Event::GateFinished { .. } => {
-                self.gates.grew();
-                self.diff.grew();
+            Event::Agent { story, attempt, .. } => {
+                let shown = self.agent.transcript().map(|it| &it.attempt);
+                if shown.is_some_and(|it| it.story == *story && it.attempt == *attempt) {
+                    self.agent.said();
+                }
             }
-            _ => {
-                self.diff.grew();
-                self.agent.said();
-            }
+            Event::GateStarted { .. } | Event::GateFinished { .. } => self.gates.grew(),
+            _ => self.agent.said(),
         }
         if self.following {
             self.go_to_live();
         }
         self.point_panes();
-    }
-
-    fn on_said(&mut self, story: &ralph_base::ids::StoryId, attempt: AttemptNumber) {
-        self.diff.grew();
-        let shown = self.agent.transcript().map(|it| &it.attempt);
-        if shown.is_some_and(|it| it.story == *story && it.attempt == attempt) {
-            self.agent.said();
-        }
     }
 
     fn go_to_live(&mut self) {
@@ -176,7 +166,6 @@ impl Run {
         is_other
     }
 
-    /// The selected story.
     pub(crate) fn story(&self) -> Option<&StoryProgress> {
         self.progress.stories.get(self.selected)
     }
@@ -230,7 +219,6 @@ impl Run {
         self.following
     }
 
-    /// The pane that is shown.
     pub(crate) fn pane(&self) -> &TextPane {
         match self.tab {
             Tab::Agent => &self.agent.text,
@@ -351,9 +339,8 @@ impl Run {
             Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
             Answer::Found(_, needle, place) => {
                 let Some(entry) = place else {
-                    let nowhere = Step::Say(format!("the agent never said `{}`", needle.text));
-                    let around = self.agent.find_around(needle).map(Request::Query);
-                    return Some(around.map_or(nowhere, Step::Ask));
+                    let text = format!("the agent never said `{}`", needle.text);
+                    return Some(Step::Say(text));
                 };
                 self.agent.go_to(entry);
             }

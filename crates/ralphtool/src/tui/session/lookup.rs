@@ -19,7 +19,6 @@ use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::{peek, peek_last};
-use ralph_vault::store::{VaultFolder, state_directory};
 use ralph_vault::{CheckpointError, Diffs};
 
 /// How much of a document is shown.
@@ -40,7 +39,6 @@ impl Lookup {
         }
     }
 
-    /// Answers a query.
     pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
         match query {
             Query::Changes => Some(Answer::Changes(self.changes().map_err(error_text))),
@@ -92,17 +90,14 @@ impl Lookup {
     }
 
     fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
-        let state = state_directory(&self.context.environment)?;
-        if let Some(open) = peek(&state, repository).map_err(unread)? {
-            return Ok(Some(OpenRun {
-                change: open.change,
-                kept: false,
-            }));
-        }
-        let kept = peek_last(&state, repository).map_err(unread)?;
-        Ok(kept.map(|kept| OpenRun {
-            change: kept.change,
-            kept: true,
+        let state = self.context.state()?;
+        let (run, kept) = match peek(&state, repository).map_err(unread)? {
+            Some(open) => (Some(open), false),
+            None => (peek_last(&state, repository).map_err(unread)?, true),
+        };
+        Ok(run.map(|run| OpenRun {
+            change: run.change,
+            kept,
         }))
     }
 
@@ -115,7 +110,7 @@ impl Lookup {
         let settings = loaded.shown(chosen).map_err(unfit)?;
         let mut warnings = loaded.warnings.clone();
         warnings.extend(loaded.unallowed().map(trust::warning));
-        let state = state_directory(&self.context.environment)?;
+        let state = self.context.state()?;
         let remarks = gather::look(&Plan {
             directory: &directory,
             state: &state,
@@ -124,20 +119,17 @@ impl Lookup {
             warnings: &warnings,
             environment: &self.context.environment,
         });
-        let (prompt, open) = match &repository {
-            None => (String::new(), false),
-            Some(repository) => {
-                let vault = VaultFolder::folder_for(&state, repository);
-                let open = peek(&state, repository).map_err(unread)?;
-                let open = open.filter(|open| open.change == change.name);
-                let prompt = match change.next_open() {
-                    Some(story) => {
-                        gather::prompt_of(&change, story, &settings, &vault, open.as_ref())?
-                    }
-                    None => String::new(),
-                };
-                (prompt, open.is_some())
+        let open = match &repository {
+            Some(repository) => peek(&state, repository).map_err(unread)?,
+            None => None,
+        };
+        let open = open.filter(|open| open.change == change.name);
+        let prompt = match (&repository, change.next_open()) {
+            (Some(repository), Some(story)) => {
+                let vault = self.context.vault(repository)?;
+                gather::prompt_of(&change, story, &settings, &vault, open.as_ref())?
             }
+            _ => String::new(),
         };
         Ok(Box::new(Previewed {
             documents: documents(&change),
@@ -145,15 +137,15 @@ impl Lookup {
             settings,
             remarks,
             prompt,
-            open,
+            open: open.is_some(),
         }))
     }
 
     fn diffs(&mut self) -> Result<&Diffs, String> {
         if self.diffs.is_none() {
             let repository = self.repository().map_err(|it| it.to_string())?;
-            let state = state_directory(&self.context.environment).map_err(|it| it.to_string())?;
-            let vault = VaultFolder::folder_for(&state, &repository);
+            let vault = self.context.vault(&repository);
+            let vault = vault.map_err(|it| it.to_string())?;
             self.diffs = Some(Diffs::new(repository, &vault));
         }
         self.diffs.as_ref().ok_or_else(String::new)

@@ -31,7 +31,6 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A key was pressed.
     pub(super) fn pressed(&mut self) {
         self.wanted = FOR_A_KEY;
     }

@@ -52,8 +52,8 @@ impl Readers {
                 let lines = lines.unwrap_or_else(|error| vec![error.to_string()]);
                 Some(Answer::Detail(id, source, lines))
             }
-            Query::File(path, span) => {
-                let found = file_window(self.file(&path), span);
+            Query::File(path, count) => {
+                let found = last_lines(self.file(&path), count);
                 Some(Answer::File(path, found.map_err(|error| error.to_string())))
             }
             _ => None,
@@ -113,8 +113,19 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
     })
 }
 
+/// Looks on from the cursor, and then from the other end.
 fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
-    let mut from = needle.from;
+    let last = transcript.len().saturating_sub(1);
+    let (next, other_end) = if needle.forward {
+        (Some(needle.here + 1), 0)
+    } else {
+        (needle.here.checked_sub(1), last)
+    };
+    next.and_then(|from| find_from(transcript, needle, from))
+        .or_else(|| find_from(transcript, needle, other_end))
+}
+
+fn find_from(transcript: &Transcript, needle: &Needle, mut from: usize) -> Option<usize> {
     loop {
         match transcript.find(&needle.text, from, needle.forward, SEARCHED) {
             Ok(Search::Found(place)) => return Some(place),
@@ -124,29 +135,26 @@ fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
     }
 }
 
-fn file_window(file: &mut TextWindow, span: Span) -> std::io::Result<FileWindow> {
+fn last_lines(file: &mut TextWindow, count: usize) -> std::io::Result<FileWindow> {
     while !file.refresh(AT_ONCE)?.at_end {}
-    let total = file.len();
-    let (first, count) = span.of(total);
-    Ok(FileWindow {
-        first,
-        lines: file.window(first, count)?,
-        total,
-    })
+    let first = file.len().saturating_sub(count);
+    let lines = file.window(first, count)?;
+    Ok(FileWindow { first, lines })
 }
 
 /// Writes something to a file that was not there before; gives its path.
 pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
-    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
-    let (path, file) = new_file(path).map_err(describe)?;
-    let describe = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let describe = |path: &Path, error| format!("`{}`: {error}", path.display());
+    let (path, file) = new_file(path).map_err(|error| describe(path, error))?;
     let mut out = BufWriter::new(file);
-    match export {
-        Export::Text(text) => out.write_all(text.as_bytes()).map_err(describe)?,
-        Export::Transcript(id) => write_transcript(&mut out, &id).map_err(describe)?,
+    let written = match export {
+        Export::Text(text) => out.write_all(text.as_bytes()),
+        Export::Transcript(id) => write_transcript(&mut out, &id),
+    };
+    match written.and_then(|()| out.flush()) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(describe(&path, error)),
     }
-    out.flush().map_err(describe)?;
-    Ok(path)
 }
 
 /// A file of that name, or with a number where something has the name already: nothing that is
@@ -229,6 +237,34 @@ fn write_event(out: &mut impl Write, event: &AgentEvent) -> std::io::Result<()> 
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+    use ralph_agents::dialect::Output;
+
+    #[test]
+    fn a_search_wraps_around_both_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = ["one", "two", "one", "three"].map(|text| {
+            format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#)
+        });
+        std::fs::write(folder.path().join("stdout"), said.join("\n") + "\n").unwrap();
+        let mut transcript = Transcript::open(folder.path(), Output::ClaudeJson);
+        assert!(transcript.refresh(AT_ONCE).unwrap().at_end);
+        let found = |text: &str, here, forward| {
+            let text = text.to_owned();
+            let needle = Needle {
+                text,
+                here,
+                forward,
+            };
+            find(&transcript, &needle)
+        };
+        assert_eq!(found("one", 0, true), Some(2));
+        assert_eq!(found("one", 2, true), Some(0));
+        assert_eq!(found("one", 2, false), Some(0));
+        assert_eq!(found("one", 0, false), Some(2));
+        assert_eq!(found("three", 3, true), Some(3));
+        assert_eq!(found("never", 0, true), None);
+        assert_eq!(found("never", 0, false), None);
+    }
 
     #[test]
     fn an_export_writes_over_nothing() {

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::Receiver;
 
 use ralph_agents::agent_event::AgentEvent;
+use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_run::records::event::{Event, Record};
 
 /// Records that wait to be shown.
@@ -40,11 +41,9 @@ impl RecordQueue {
 
     fn put(&self, record: Record) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = waiting
-            .iter()
-            .rev()
-            .take(2)
-            .position(|it| replaces(&record, it));
+        let by = said_by(&record);
+        let is_same = |it: &Record| by.is_some() && said_by(it) == by;
+        let same = waiting.iter().rev().take(2).position(is_same);
         match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
             // What it was at stays more telling.
             Some(_) if is_blank(&record) => {}
@@ -79,25 +78,15 @@ fn is_blank(record: &Record) -> bool {
     }
 }
 
-/// Whether a record says all that an earlier one of the same attempt said.
-fn replaces(record: &Record, earlier: &Record) -> bool {
-    match (&record.event, &earlier.event) {
-        (
-            Event::Agent {
-                story,
-                attempt,
-                agent,
-            },
-            Event::Agent {
-                story: other_story,
-                attempt: other_attempt,
-                agent: before,
-            },
-        ) => {
-            let figures = |it: &AgentEvent| matches!(it, AgentEvent::Usage { .. });
-            story == other_story && attempt == other_attempt && figures(agent) == figures(before)
-        }
-        _ => false,
+/// Whose words or figures a record has: a later one of the same kind and attempt says all it said.
+fn said_by(record: &Record) -> Option<(&StoryId, AttemptNumber, bool)> {
+    match &record.event {
+        Event::Agent {
+            story,
+            attempt,
+            agent,
+        } => Some((story, *attempt, matches!(agent, AgentEvent::Usage { .. }))),
+        _ => None,
     }
 }
 
@@ -106,7 +95,7 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use ralph_agents::agent_event::Usage;
-    use ralph_base::ids::{AttemptNumber, RunId, StoryId};
+    use ralph_base::ids::RunId;
     use ralph_run::records::event::WIRE_VERSION;
 
     fn record(seq: u64, event: Event) -> Record {

@@ -39,7 +39,6 @@ impl Workers {
         Self { quick, slow }
     }
 
-    /// Hands in a query.
     pub(super) fn query(&self, query: Query) {
         let worker = match query {
             Query::Window(..) | Query::Find(..) | Query::Detail(..) | Query::File(..) => {

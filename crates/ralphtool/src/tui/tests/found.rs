@@ -50,7 +50,6 @@ impl Default for World {
     }
 }
 
-/// Answers a query.
 pub(super) fn answer(world: &World, query: &Query) -> Answer {
     match query.clone() {
         Query::Export(path, _) => Answer::Exported(Ok(path)),
@@ -374,13 +373,16 @@ fn find(world: &World, needle: &Needle) -> Option<usize> {
         };
         text.to_lowercase().contains(&needle.text.to_lowercase())
     };
-    let mut places = world.said.iter().enumerate();
+    let places = world.said.iter().enumerate();
+    let mut places = places
+        .filter(|(_, event)| has(event))
+        .map(|(place, _)| place);
     if needle.forward {
-        let found = places.find(|(place, event)| *place >= needle.from && has(event));
-        return found.map(|(place, _)| place);
+        let all: Vec<usize> = places.collect();
+        let next = all.iter().find(|place| **place > needle.here);
+        return next.or(all.first()).copied();
     }
-    let found = places.rfind(|(place, event)| *place <= needle.from && has(event));
-    found.map(|(place, _)| place)
+    places.rfind(|place| *place < needle.here)
 }
 
 fn detail() -> Vec<String> {
@@ -445,17 +447,10 @@ fn printed() -> Vec<String> {
     passed.chain(last.map(str::to_owned)).collect()
 }
 
-fn file(world: &World, part: Span) -> FileWindow {
-    let total = world.printed.len();
-    let first = match part {
-        Span::Last(count) => total.saturating_sub(count),
-        Span::From(first, _) => first,
-    };
-    FileWindow {
-        first,
-        lines: world.printed[first..].to_vec(),
-        total,
-    }
+fn file(world: &World, count: usize) -> FileWindow {
+    let first = world.printed.len().saturating_sub(count);
+    let lines = world.printed[first..].to_vec();
+    FileWindow { first, lines }
 }
 
 fn files() -> Vec<FileDiff> {

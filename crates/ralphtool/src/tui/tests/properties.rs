@@ -9,8 +9,9 @@ use super::story::{
     attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started,
     started_again, story,
 };
-use crate::tui::app::{Home, Screen};
+use crate::tui::app::Screen;
 use crate::tui::message::{self, ErrorText, Msg, RunOver, Wheel};
+use crate::tui::screen::run::RunMode;
 use crate::tui::text_pane::GUTTER;
 use crate::tui::wrap;
 use crate::ui::plain::script::id;
@@ -209,9 +210,9 @@ proptest! {
         let mut stage = Stage::new(size);
         match home {
             0 => stage.read_changes(),
-            1 => stage.at_home(Home::Run),
-            2 => stage.at_home(Home::Attach),
-            _ => stage.at_home(Home::Replay),
+            1 => stage.with_run(RunMode::Live),
+            2 => stage.with_run(RunMode::Attached { interrupted: false }),
+            _ => stage.with_run(RunMode::Replay),
         }
         for step in steps {
             take(&mut stage, step);

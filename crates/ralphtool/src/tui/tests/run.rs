@@ -6,7 +6,7 @@ use ratatui::crossterm::event::KeyCode;
 use super::stage::Stage;
 use super::story::{at_work, gate_ended, story};
 use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
-use crate::tui::app::Home;
+use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_run::records::event::{
     Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryCompleted,
@@ -66,11 +66,11 @@ super::scenes!(
 );
 
 fn starting(stage: &mut Stage) {
-    stage.at_home(Home::Run);
+    stage.with_run(RunMode::Live);
 }
 
 fn begun(stage: &mut Stage) {
-    stage.at_home(Home::Run);
+    stage.with_run(RunMode::Live);
     stage.hear(0, super::story::started());
 }
 
@@ -243,7 +243,7 @@ fn typing_a_note(stage: &mut Stage) {
 }
 
 fn baseline_running(stage: &mut Stage) {
-    stage.at_home(Home::Run);
+    stage.with_run(RunMode::Live);
     stage
         .hear(0, super::story::started())
         .hear(1, story(2))
@@ -326,7 +326,7 @@ fn exporting(stage: &mut Stage) {
 }
 
 fn many_stories(stage: &mut Stage) {
-    stage.at_home(Home::Run);
+    stage.with_run(RunMode::Live);
     let Event::RunStarted(RunStarted {
         change,
         branch,
@@ -391,7 +391,7 @@ fn over(stage: &mut Stage) {
 }
 
 fn attached(stage: &mut Stage) {
-    stage.at_home(Home::Attach);
+    stage.with_run(RunMode::Attached { interrupted: false });
     at_work(stage);
 }
 
@@ -401,7 +401,7 @@ fn attached_help(stage: &mut Stage) {
 }
 
 fn replay(stage: &mut Stage) {
-    stage.at_home(Home::Replay);
+    stage.with_run(RunMode::Replay);
     at_work(stage);
     stage
         .hear(10, ended(Outcome::Stopped, 2))

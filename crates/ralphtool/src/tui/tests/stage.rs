@@ -11,8 +11,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::found::{self, World};
 use super::looks;
-use crate::tui::app::{self, App, Home};
+use crate::tui::app::{self, App};
 use crate::tui::message::{Answer, Msg, Query, Request};
+use crate::tui::screen::run::RunMode;
 use crate::tui::view;
 use crate::ui::plain::script::Script;
 use ralph_run::records::event::Event;
@@ -24,11 +25,11 @@ const BEGIN: &str = "2026-11-15T21:59:00Z";
 pub(in crate::tui) struct Stage {
     /// The app.
     pub(in crate::tui) app: App,
-    /// What the app asked for and nobody answered.
+    /// What the app asked for and did not get.
     pub(in crate::tui) asked: Vec<Request>,
     /// What is on disk.
     pub(in crate::tui) world: World,
-    /// Nobody answers a query.
+    /// Queries are not answered.
     pub(in crate::tui) silent: bool,
     script: Script,
     now: Timestamp,
@@ -39,18 +40,18 @@ pub(in crate::tui) struct Stage {
 impl Stage {
     /// The list of changes, not read yet, with colours.
     pub(in crate::tui) fn new(size: (u16, u16)) -> Self {
-        Self::with(Home::Changes, size, true)
+        Self::with(None, size, true)
     }
 
     /// The same without colours.
     pub(in crate::tui) fn plain(size: (u16, u16)) -> Self {
-        Self::with(Home::Changes, size, false)
+        Self::with(None, size, false)
     }
 
-    fn with(home: Home, size: (u16, u16), colored: bool) -> Self {
+    fn with(mode: Option<RunMode>, size: (u16, u16), colored: bool) -> Self {
         let now = BEGIN.parse().unwrap();
         Self {
-            app: app(home, size, colored, now),
+            app: app(mode, size, colored, now),
             asked: Vec::new(),
             world: World::default(),
             silent: false,
@@ -60,10 +61,10 @@ impl Stage {
         }
     }
 
-    /// Begins anew at another place.
-    pub(in crate::tui) fn at_home(&mut self, home: Home) {
+    /// Starts again with a run.
+    pub(in crate::tui) fn with_run(&mut self, mode: RunMode) {
         self.app = app(
-            home,
+            Some(mode),
             self.app.terminal.size,
             self.app.terminal.colored,
             self.now,
@@ -188,12 +189,12 @@ impl Stage {
     }
 }
 
-fn app(home: Home, size: (u16, u16), colored: bool, now: Timestamp) -> App {
+fn app(mode: Option<RunMode>, size: (u16, u16), colored: bool, now: Timestamp) -> App {
     let query = app::Terminal {
         size,
         colored,
         zone: TimeZone::UTC,
         exports: "/home/me/project".to_owned(),
     };
-    App::new(home, query, now)
+    App::new(mode, query, now)
 }

@@ -2,7 +2,7 @@
 //! attempts, one is at work, one waits and one is set aside.
 
 use super::stage::Stage;
-use crate::tui::app::Home;
+use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::{id, usage};
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
@@ -248,7 +248,7 @@ pub(in crate::tui) fn first_story(stage: &mut Stage) {
 
 /// A run that was started from the command line, with its second agent at work.
 pub(in crate::tui) fn working(stage: &mut Stage) {
-    stage.at_home(Home::Run);
+    stage.with_run(RunMode::Live);
     at_work(stage);
 }
 

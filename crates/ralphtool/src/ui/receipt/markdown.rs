@@ -9,7 +9,7 @@ use super::{
     warning_text,
 };
 use crate::ui::text::clean;
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
 
 /// How long the page may get: a body may have 65,536 characters, and people want to add some.
@@ -27,86 +27,58 @@ const HEAD: &str = "| Story | Result | Attempts | Time | Tokens | Cost | Gates |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |
 ";
 
-/// The page.
 pub(crate) fn page(receipt: &Receipt) -> String {
     let top = top(receipt);
     let bottom = bottom(receipt);
     let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
     // What matters most gets its room first, although the details stand in the middle.
-    let rows = fitting(receipt.stories.iter().map(row), &mut left);
+    let rows = fitting(receipt.stories.iter().map(row), "story", &mut left);
     let warnings = receipt.warnings.iter().map(warning_text);
     let warnings = warnings.map(|it| format!("- {}\n", inline(&it, LINE)));
-    let warnings = fitting(warnings, &mut left);
+    let warnings = fitting(warnings, "warning", &mut left);
     let failures = receipt.stories.iter().flat_map(failures);
-    let details = fitting(failures.map(|(story, it)| detail(story, it)), &mut left);
+    let failures = failures.map(|(story, it)| detail(story, it));
+    let failures = fitting(failures, "attempt", &mut left);
 
-    let mut page = top;
-    if !receipt.stories.is_empty() {
-        page += HEAD;
-        page += &rows.text;
-        page += &left_out(rows.left_out, Noun::Story);
-        page.push('\n');
-    }
-    if details.count() > 0 {
-        page += "### Attempts that failed\n\n";
-        page += &details.text;
-        page += &left_out(details.left_out, Noun::Attempt);
-    }
-    if warnings.count() > 0 {
-        page += "### Warnings\n\n";
-        page += &warnings.text;
-        page += &left_out(warnings.left_out, Noun::Warning);
-        page.push('\n');
-    }
-    page + &bottom
+    let parts = [
+        Some(top),
+        rows.map(|rows| format!("{HEAD}{rows}\n")),
+        failures.map(|failures| format!("### Attempts that failed\n\n{failures}")),
+        warnings.map(|warnings| format!("### Warnings\n\n{warnings}\n")),
+        Some(bottom),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
-/// The parts that fit, one after the other.
-struct Fitting {
-    text: String,
-    taken: usize,
-    left_out: usize,
-}
-
-impl Fitting {
-    const fn count(&self) -> usize {
-        self.taken + self.left_out
-    }
-}
-
-fn fitting(parts: impl Iterator<Item = String>, left: &mut usize) -> Fitting {
-    let mut fitting = Fitting {
-        text: String::new(),
-        taken: 0,
-        left_out: 0,
-    };
+/// The first parts that fit into what is left of the page, and a note where some did not; none
+/// where there are no parts.
+fn fitting(parts: impl Iterator<Item = String>, noun: &str, left: &mut usize) -> Option<String> {
+    let mut parts = parts.peekable();
+    parts.peek()?;
+    let mut text = String::new();
+    let mut left_out = 0_usize;
     for part in parts {
-        if fitting.left_out > 0 || part.len() > *left {
-            fitting.left_out += 1;
-            continue;
+        if left_out > 0 || part.len() > *left {
+            left_out += 1;
+        } else {
+            *left -= part.len();
+            text += &part;
         }
-        *left -= part.len();
-        fitting.taken += 1;
-        fitting.text += &part;
     }
-    fitting
-}
-
-fn left_out(count: usize, noun: Noun) -> String {
-    match count {
-        0 => String::new(),
-        count => format!(
-            "\n*{} left out for length; `ralphtool log RUN` tells all.*\n\n",
-            Count(count, noun)
+    Some(match left_out {
+        0 => text,
+        _ => format!(
+            "{text}\n*{} left out for length; `ralphtool log RUN` tells all.*\n\n",
+            count(left_out, noun)
         ),
-    }
+    })
 }
 
 fn top(receipt: &Receipt) -> String {
     let (done, total) = (receipt.stories_done, receipt.stories_total);
     let totals = &receipt.totals;
     let mut parts = vec![
-        format!("**{done} of {} done**", Count(total, Noun::Story)),
+        format!("**{done} of {} done**", count(total, "story")),
         words::run_state(receipt.state, receipt.finish),
         attempts(totals.attempts, totals.failed_attempts),
         words::elapsed(totals.duration_ms),

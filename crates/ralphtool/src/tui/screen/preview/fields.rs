@@ -84,7 +84,6 @@ impl Fields {
         }
     }
 
-    /// All lines.
     pub(crate) fn all(&self) -> Vec<Field> {
         let gates = (0..self.gates.len()).map(Field::Gate);
         [Field::Agent, Field::Model, Field::Retries]
@@ -130,7 +129,6 @@ impl Fields {
         gate.map_or(("", false), |(gate, on)| (gate.name.as_str(), *on))
     }
 
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action, settings: &Settings) -> Acted {
         let field = self.current();
         let up = match (action, field) {

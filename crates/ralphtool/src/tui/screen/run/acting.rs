@@ -13,7 +13,6 @@ use ralph_run::machine::UserCommand;
 use ralph_run::records::progress::Doing;
 
 impl Run {
-    /// A key was pressed.
     pub(crate) fn act(&mut self, action: Action) -> Step {
         match action {
             Action::NextTab => self.tab = self.tab.moved(1),
@@ -166,7 +165,6 @@ impl Run {
         }
     }
 
-    /// The wheel was turned.
     pub(crate) fn wheel(&mut self, wheel: Wheel, area: Rect) {
         let areas = Areas::of(area, self);
         if areas.stories.contains((wheel.column, wheel.row).into()) {

@@ -14,7 +14,7 @@ use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WAR
 use crate::tui::text_pane::GUTTER;
 use crate::tui::{gauge, tabbed, wrap};
 use crate::ui::text::{clean, columns, pad, truncate};
-use crate::ui::words::{self, Count, Noun};
+use crate::ui::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_run::records::event::{Request, RunStarted};
 use ralph_run::records::progress::{AttemptStanding, Doing, StoryProgress, StoryStanding};
@@ -38,7 +38,6 @@ const LEAST_TABS: usize = 16;
 /// From this width on the cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
-/// Where things are.
 pub(super) struct Areas {
     pub(super) header: Rect,
     pub(super) status: Rect,
@@ -49,7 +48,6 @@ pub(super) struct Areas {
 }
 
 impl Areas {
-    /// The areas of a screen.
     pub(super) fn of(area: Rect, run: &Run) -> Self {
         let high = if area.height >= 14 { 2 } else { 1 };
         let [header, status, body] =
@@ -84,7 +82,6 @@ pub(super) fn room(area: Rect) -> (usize, usize) {
 }
 
 impl Run {
-    /// Draws it.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let now = self.clock(now);
         let areas = Areas::of(area, self);
@@ -123,7 +120,7 @@ impl Run {
         let (done, total) = (self.progress.stories_done, self.progress.stories_total);
         let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
         let mut line = gauge::gauge(done as u64, total as u64, columns);
-        let text = format!("  {done} of {}", Count(total, Noun::Story));
+        let text = format!("  {done} of {}", count(total, "story"));
         line.spans.push(Span::raw(text));
         if let Some(left) = self.progress.estimate(now) {
             let text = format!("  about {} left", words::clock(words::millis(left)));
@@ -135,54 +132,70 @@ impl Run {
     /// What was used of what may be; what matters least is left out where there is no room.
     fn spending(&self, header: &RunStarted, room: usize) -> Line<'static> {
         let usage = self.progress.usage();
+        let (cost, tokens, budget) = (usage.cost_usd, usage.total_tokens(), &header.budget);
+        let of = |used: String, most: Option<String>| match most {
+            Some(most) => format!("{used} of {most}"),
+            None => used,
+        };
         let mut parts = Vec::new();
-        match (usage.cost_usd, header.budget.usd) {
-            (cost, Some(most)) => parts.push(format!(
-                "{} of {}",
-                words::cost(cost.unwrap_or(0.0)),
-                words::cost(most)
-            )),
-            (Some(cost), None) => parts.push(words::cost(cost)),
-            (None, None) => {}
+        if cost.is_some() || budget.usd.is_some() {
+            let used = words::cost(cost.unwrap_or(0.0));
+            parts.push(of(used, budget.usd.map(words::cost)));
         }
-        let tokens = usage.total_tokens();
-        match header.budget.tokens {
-            Some(most) => parts.push(format!(
-                "{} of {} tokens",
-                words::tokens(tokens),
-                words::tokens(most)
-            )),
-            None if tokens > 0 => parts.push(format!("{} tokens", words::tokens(tokens))),
-            None => {}
+        if tokens > 0 || budget.tokens.is_some() {
+            let used = of(words::tokens(tokens), budget.tokens.map(words::tokens));
+            parts.push(format!("{used} tokens"));
         }
-        if let Some(most) = header.budget.time_ms {
-            parts.push(format!("at most {}", words::clock(most)));
-        }
+        let time = budget.time_ms.map(words::clock);
+        parts.extend(time.map(|most| format!("at most {most}")));
         while wrap::columns(&parts.join(" · ")) > room {
             parts.pop();
         }
         Line::from(parts.join(" · "))
     }
 
-    /// What happens right now.
+    /// What was asked for, and what happens right now.
     fn status(&self, now: Timestamp) -> Line<'static> {
+        let mut spans = Vec::new();
+        let is_open = self.progress.outcome.is_none();
+        // Interrupted, or a record of the past: nothing more will come.
+        if self.stands_still() && is_open {
+            let text = match self.mode {
+                RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
+                RunMode::Live | RunMode::Replay => "the record ends here · ",
+            };
+            spans.push(Span::styled(text, WARN));
+        }
+        let intent = self.intent().filter(|_| is_open);
+        spans.extend(intent.map(|intent| Span::styled(format!("{intent} · "), WARN)));
+        let notes = self.progress.notes.waiting().count();
+        if notes > 0 && is_open {
+            let text = format!("{} for the next attempt · ", count(notes, "note"));
+            spans.push(Span::styled(text, NAME));
+        }
+        let (mark, text) = self.doing(now);
+        spans.extend([mark, Span::raw(text)]);
+        let activity = self.progress.activity.as_ref().and_then(activity);
+        if let (Doing::Working { .. }, Some(activity)) = (&self.progress.doing, activity) {
+            spans.push(Span::styled(format!("  {activity}"), DIM));
+        }
+        Line::from(spans)
+    }
+
+    /// What happens right now: a mark in colour, and a text.
+    fn doing(&self, now: Timestamp) -> (Span<'static>, String) {
         let since = |at: Timestamp| words::clock_between(at, now);
-        let mut spans = match &self.progress.doing {
-            Doing::Starting => vec![Span::styled("starting …", DIM)],
-            Doing::Between => vec![Span::styled("checking and saving …", DIM)],
+        let active = Span::styled("● ", ACTIVE);
+        match &self.progress.doing {
+            Doing::Starting => (Span::styled("starting …", DIM), String::new()),
+            Doing::Between => (Span::styled("checking and saving …", DIM), String::new()),
             Doing::Working {
                 story,
                 attempt,
                 since: at,
             } => {
-                let mut spans = vec![
-                    Span::styled("● ", ACTIVE),
-                    Span::raw(format!("story {story}, attempt {attempt}: {}", since(*at))),
-                ];
-                if let Some(activity) = self.progress.activity.as_ref().and_then(activity) {
-                    spans.push(Span::styled(format!("  {activity}"), DIM));
-                }
-                spans
+                let text = format!("story {story}, attempt {attempt}: {}", since(*at));
+                (active, text)
             }
             Doing::Gate {
                 gate,
@@ -192,28 +205,20 @@ impl Run {
             } => {
                 let place = if *baseline { " on the checkpoint" } else { "" };
                 let text = format!("gate `{}` runs{place}: {}", clean(gate), since(*at));
-                vec![Span::styled("● ", ACTIVE), Span::raw(text)]
+                (active, text)
             }
             Doing::Waiting { reason, until, .. } => {
                 let left = words::clock_between(now, *until);
-                vec![
-                    Span::styled(format!("⏳ {left} to wait"), WARN),
-                    Span::raw(format!(
-                        "{}: {}",
-                        self.steered(", r tries now", ""),
-                        clean(reason)
-                    )),
-                ]
+                let mark = Span::styled(format!("⏳ {left} to wait"), WARN);
+                let key = self.steered(", r tries now", "");
+                (mark, format!("{key}: {}", clean(reason)))
             }
             Doing::Paused { story } => {
                 let goes_on = self.steered("p goes on", "p in its terminal goes on");
-                vec![
-                    Span::styled("‖ paused", WARN),
-                    Span::raw(format!(" before story {story} goes on; {goes_on}")),
-                ]
+                let text = format!(" before story {story} goes on; {goes_on}");
+                (Span::styled("‖ paused", WARN), text)
             }
             Doing::Ended => {
-                let mut spans = vec![Span::styled("the run is over", STRONG)];
                 let choice = match self.mode {
                     RunMode::Live if self.over.is_none() => "; Esc goes to what becomes of it",
                     RunMode::Attached { .. } if self.progress.finish.is_none() => {
@@ -221,27 +226,9 @@ impl Run {
                     }
                     _ => "",
                 };
-                spans.push(Span::raw(choice));
-                spans
+                (Span::styled("the run is over", STRONG), choice.to_owned())
             }
-        };
-        let notes = self.progress.notes.waiting().count();
-        if notes > 0 && self.progress.outcome.is_none() {
-            let text = format!("{} for the next attempt · ", Count(notes, Noun::Note));
-            spans.insert(0, Span::styled(text, NAME));
         }
-        if let Some(intent) = self.intent() {
-            spans.insert(0, Span::styled(format!("{intent} · "), WARN));
-        }
-        // Interrupted, or a record of the past: nothing more will come.
-        if self.stands_still() && self.progress.outcome.is_none() {
-            let text = match self.mode {
-                RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
-                RunMode::Live | RunMode::Replay => "the record ends here · ",
-            };
-            spans.insert(0, Span::styled(text, WARN));
-        }
-        Line::from(spans)
     }
 
     /// What is said where it is steered, and what elsewhere.
@@ -254,18 +241,12 @@ impl Run {
 
     /// What was asked for and is not done yet.
     fn intent(&self) -> Option<&'static str> {
-        if self.progress.outcome.is_some() {
-            return None;
-        }
         match self.progress.requested {
-            Some(Request::Stop) => return Some("stopping"),
-            Some(Request::StopNow) => return Some("stopping at once"),
-            _ => {}
+            Some(Request::Stop) => Some("stopping"),
+            Some(Request::StopNow) => Some("stopping at once"),
+            _ if self.progress.skipping => Some("skipping the story"),
+            _ => self.progress.pausing.then_some("pauses after this attempt"),
         }
-        if self.progress.skipping {
-            return Some("skipping the story");
-        }
-        self.progress.pausing.then_some("pauses after this attempt")
     }
 
     fn draw_stories(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
