@@ -3,7 +3,6 @@
 //! wherever they really are, and their objects are linked into the vault.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::error::Result;
 use crate::paths::{PREFIX, absolute, is_module_path, normal, show};
@@ -108,7 +107,7 @@ impl Repo {
         let wanted: Vec<_> = module_entries(&base.manifest)
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
-        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
+        self.write_whole_paths(wanted, trash)?;
         self.bring_back_module_objects(base)
     }
 
@@ -139,7 +138,7 @@ impl Repo {
         for folder in &lost {
             let entries = below(&base.manifest.entries, folder);
             let wanted = entries.map(|(path, entry)| (path.clone(), entry.clone()));
-            self.write_back((&Arc::default(), &Arc::default()), wanted.collect(), trash)?;
+            self.write_whole_paths(wanted.collect(), trash)?;
         }
         self.bring_back_module_objects(base)?;
         Ok(lost.into_iter().map(show).collect())
