@@ -122,7 +122,10 @@ impl Tree {
         notices.extend(self.move_files(repo, &before, &after, reach, now, &trash)?);
         repo.keep_index(&trash)?;
         let (refs, head) = repo.observe()?;
-        for it in intent.refs.iter().filter(|it| it.to.is_some()) {
+        // The user may have committed since on a branch that only must be there.
+        let is_kept = |it: &RefMove| it.from == it.to && refs.contains_key(&it.name);
+        let there = intent.refs.iter().filter(|it| it.to.is_some());
+        for it in there.filter(|it| !is_kept(it)) {
             repo.move_ref(&it.name, &refs, it.to)?;
         }
         repo.point_head(&intent.head_to, &head)?;
