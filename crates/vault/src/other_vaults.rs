@@ -8,11 +8,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::error::CheckpointError;
-use crate::gc::folders::{listing, name};
 use crate::gc::policy::{Fate, Standing, VaultKind, VaultRow, is_older};
 use crate::journal::steps::JournalHealth;
 use crate::look::{Look, look};
-use crate::store::{Meta, SET_ASIDE, VaultError, VaultFolder, holder, is_set_aside};
+use crate::store::{Meta, SET_ASIDE, VaultError, VaultFolder, holder, is_set_aside, listing, name};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::absent;
 use ralph_base::shell::quoted;

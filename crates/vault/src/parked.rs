@@ -179,8 +179,8 @@ impl Vault {
             manifest: Arc::new(over(&now.manifest, &attempt.manifest, changes.paths())),
             ..now.as_ref().clone()
         };
-        let after = self.repo.write_snapshot(after, now)?;
-        self.repo.copy_index_of(&now.id, &after.id)?;
+        after.write(&self.repo.places.vault, Some(now))?;
+        self.repo.derive_index(&now.id, &after.id)?;
         let head = now.control.head.clone();
         let intent = MoveIntent {
             kind: MoveKind::PutBack {

@@ -1,6 +1,5 @@
 //! What happens at a start after a crash, and what is repaired before git is used.
 
-pub(crate) mod interrupted;
 pub(crate) mod open;
 pub(crate) mod outage;
 pub(crate) mod recover;

@@ -20,7 +20,9 @@ use meta::{all_metas, token_in};
 
 use crate::git::object_id::ObjectFormat;
 use crate::git::repository::Repository;
-use ralph_base::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
+use ralph_base::files::{
+    FileError, Tried, absent, create_private_folder, read_if_present, write_whole,
+};
 use ralph_base::random_name::random_name;
 
 pub use lock::lock_file;
@@ -311,6 +313,27 @@ impl VaultFolder {
 /// True for a small text file that did not lose its bytes in a power cut: it would be empty or zeros.
 fn has_bytes(path: &Path) -> bool {
     fs::read(path).is_ok_and(|bytes| !bytes.is_empty() && !bytes.contains(&0))
+}
+
+/// What is in a folder; nothing where there is none.
+pub(crate) fn listing(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if absent(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(FileError::new("list", folder, error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.tried("list", folder)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The last part of a path, as text.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Who works in a vault right now; makes and changes nothing.

@@ -178,24 +178,18 @@ impl Diffs {
         Ok(())
     }
 
-    /// Files git neither tracks nor ignores, each with a NUL after it, and how many more there are.
+    /// Files git neither tracks nor ignores, with a NUL between them, and how many more there are.
     fn new_files(&self, git: &Git) -> Result<(Vec<u8>, usize)> {
         let args = ["ls-files", "--others", "--exclude-standard", "-z"];
         let listing = git.run(args)?;
-        let (mut paths, mut left_out) = (Vec::new(), 0);
-        let files = nul_separated(&listing)
+        let mut files: Vec<&[u8]> = nul_separated(&listing)
             // A folder that is named is a repository of its own.
             .filter(|path| !path.ends_with(b"/"))
-            .filter(|path| self.may_be_shown(path));
-        for (place, path) in files.enumerate() {
-            if place < MOST_NEW_FILES {
-                paths.extend_from_slice(path);
-                paths.push(0);
-            } else {
-                left_out += 1;
-            }
-        }
-        Ok((paths, left_out))
+            .filter(|path| self.may_be_shown(path))
+            .collect();
+        let left_out = files.len().saturating_sub(MOST_NEW_FILES);
+        files.truncate(MOST_NEW_FILES);
+        Ok((files.join(&0), left_out))
     }
 
     fn may_be_shown(&self, path: &[u8]) -> bool {

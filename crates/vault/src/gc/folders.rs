@@ -15,9 +15,8 @@ use crate::error::Result;
 use crate::gc::policy::{PastRun, RunRow, Tally};
 use crate::journal::steps::Line;
 use crate::repo::snapshot::Snapshot;
-use crate::store::VaultFolder;
+use crate::store::{VaultFolder, listing, name};
 use ralph_base::disk::measure;
-use ralph_base::files::{FileError, Tried, absent};
 use ralph_base::ids::RunId;
 
 /// How files begin that were being written when the program was killed.
@@ -203,27 +202,6 @@ fn with_parents<'a>(
         all.insert(id);
     }
     Ok(all)
-}
-
-/// What is in a folder; nothing where there is none.
-pub(crate) fn listing(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(FileError::new("list", folder, error)),
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        paths.push(entry.tried("list", folder)?.path());
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-/// The last part of a path, as text.
-pub(crate) fn name(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// The time a name of ours begins with, and how exactly it says it: `20261115-194501`, for trash with

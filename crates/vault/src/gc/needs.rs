@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::folders::{Folders, TEMPORARY, listing, name};
+use super::folders::{Folders, TEMPORARY};
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::process::nul_separated;
 use crate::journal::steps::Line;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
+use crate::store::{listing, name};
 use crate::tree::manifest::Content;
 
 /// A file of the trash larger than this is no file of a git directory that names objects.

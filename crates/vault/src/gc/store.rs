@@ -9,7 +9,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::folders::{listing, name};
 use super::needs::Needs;
 use crate::error::{CheckpointError, Result};
 use crate::gc::policy::Tally;
@@ -17,6 +16,7 @@ use crate::git::object_id::{ObjectFormat, ObjectId, lines};
 use crate::git::pack_index;
 use crate::git::process::GitError;
 use crate::repo::{Places, Repo};
+use crate::store::{listing, name};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::{Tried, sync_file_system};
 
@@ -138,7 +138,8 @@ impl Repo {
         Ok(gone.try_for_each(|path| remove_tree(&path))?)
     }
 
-    /// Writes one pack of what is needed and makes sure that it holds all of it; gives its index.
+    /// Writes one pack of what is needed and makes sure that git can read it; gives its index. Git
+    /// writes none where it does not find all of it.
     fn write_pack(&self, folder: &Path, needed: &[ObjectId]) -> Result<Option<PathBuf>> {
         if needed.is_empty() {
             return Ok(None);
@@ -154,18 +155,7 @@ impl Repo {
         }
         let index = folder.join(format!("pack-{answer}.idx"));
         git.run([OsString::from("verify-pack"), index.clone().into()])?;
-        let held = pack_ids(&index, self.places.repository.format)?;
-        let held: HashSet<ObjectId> = held.into_iter().collect();
-        if needed.iter().all(|id| held.contains(id)) {
-            return Ok(Some(index));
-        }
-        Err(CheckpointError::failed(
-            format!(
-                "the new pack `{}` does not hold all it should",
-                index.display()
-            ),
-            "nothing was removed from the store; all is as it was",
-        ))
+        Ok(Some(index))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::git::object_id::ObjectId;
+use crate::git::repository::Head;
 use crate::journal::steps::{
     BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
 };
@@ -412,13 +413,22 @@ impl Current {
     }
 
     fn rewind(&mut self, left: usize) {
+        (self.commit, self.snapshot) = self.checkpoint_after(left);
         self.saved.truncate(left);
-        let (commit, snapshot) = match self.saved.last() {
+        self.last_attempt = None;
+    }
+
+    /// Commit and snapshot of the checkpoint at which so many have been made after the first.
+    pub fn checkpoint_after(&self, count: usize) -> (ObjectId, String) {
+        let last = count.checked_sub(1).and_then(|last| self.saved.get(last));
+        match last {
             Some(last) => (last.commit, last.snapshot.clone()),
             None => (self.intent.commit, self.intent.checkpoint.clone()),
-        };
-        self.commit = commit;
-        self.snapshot = snapshot;
-        self.last_attempt = None;
+        }
+    }
+
+    /// True where HEAD is on the run's branch.
+    pub fn is_on_branch(&self, head: &Head) -> bool {
+        matches!(head, Head::Branch { name, .. } if *name == self.intent.branch)
     }
 }

@@ -379,13 +379,13 @@ impl Journal {
         let mut file = open_append(path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).tried("read", path)?;
-        let (lines, good) = parse(&bytes);
-        if !is_torn(&bytes[good..]) {
+        let (lines, good, health) = parse(&bytes);
+        if health == JournalHealth::Damaged {
             let error = "a line in it is damaged, or was written by a newer ralphtool";
             let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error);
             return Err(error).tried("read", path);
         }
-        if good < bytes.len() {
+        if health == JournalHealth::Torn {
             // A new line must not be glued to a torn one.
             file.set_len(good as u64).tried("mend", path)?;
             file.seek(SeekFrom::End(0)).tried("mend", path)?;
@@ -469,8 +469,7 @@ pub fn damaged_journal(vault: &Path) -> String {
 
 /// What a journal says, without opening it for writing; nothing where there is none.
 pub fn read(path: &Path) -> Result<Vec<Line>, FileError> {
-    let bytes = read_if_present(path)?.unwrap_or_default();
-    Ok(parse(&bytes).0)
+    Ok(read_checked(path)?.0)
 }
 
 /// Whether a journal can be read.
@@ -487,17 +486,12 @@ pub enum JournalHealth {
 /// What a journal says, and whether that is all of it.
 pub fn read_checked(path: &Path) -> Result<(Vec<Line>, JournalHealth), FileError> {
     let bytes = read_if_present(path)?.unwrap_or_default();
-    let (lines, good) = parse(&bytes);
-    let health = match &bytes[good..] {
-        [] => JournalHealth::Whole,
-        rest if is_torn(rest) => JournalHealth::Torn,
-        _ => JournalHealth::Damaged,
-    };
+    let (lines, _, health) = parse(&bytes);
     Ok((lines, health))
 }
 
-/// Reads whole lines up to the first that is not; gives how many bytes were good.
-fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
+/// Reads whole lines up to the first that is not; gives how many bytes were good, too.
+fn parse(bytes: &[u8]) -> (Vec<Line>, usize, JournalHealth) {
     let mut lines = Vec::new();
     let mut good = 0;
     for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -507,7 +501,12 @@ fn parse(bytes: &[u8]) -> (Vec<Line>, usize) {
         lines.push(line);
         good += raw.len();
     }
-    (lines, good)
+    let health = match &bytes[good..] {
+        [] => JournalHealth::Whole,
+        rest if is_torn(rest) => JournalHealth::Torn,
+        _ => JournalHealth::Damaged,
+    };
+    (lines, good, health)
 }
 
 /// True where a rest can be what a crash leaves of one last line, or an outage of the last two,

@@ -88,49 +88,27 @@ impl Repo {
                 continue;
             };
             if entry.content == Content::Unkept {
-                notices.push(Notice::new(
-                    "not_restored",
-                    format!(
-                        "`{}` changed and had not been kept: left as it is",
-                        show(path)
-                    ),
-                ));
+                let path = show(path);
+                let message = format!("`{path}` changed and had not been kept: left as it is");
+                notices.push(Notice::new("not_restored", message));
             } else {
                 wanted.push((path.clone(), entry.clone()));
             }
         }
         wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
+        let twins = Twins::of(target, &wanted);
         // The rules that say what is ignored come back first: what an agent hid behind a rule of
         // its own is not ignored.
-        let (rules, new_rules): (Vec<_>, Vec<_>) = (
-            wanted
-                .iter()
-                .filter(|(path, _)| is_rules(path))
-                .cloned()
-                .collect(),
-            changes
-                .created
-                .iter()
-                .filter(|path| is_rules(path))
-                .cloned()
-                .collect(),
-        );
-        let twins = Arc::new(Twins::of(target, &wanted));
+        let (rules, others): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|(path, _)| is_rules(path));
+        let (new_rules, created): (Vec<_>, Vec<_>) =
+            changes.created.into_iter().partition(|path| is_rules(path));
         notices.extend(self.trash_all(new_rules, trash)?);
-        self.write_back((now, &twins), rules, trash)?;
-        let created: Vec<Vec<u8>> = changes
-            .created
-            .into_iter()
-            .filter(|path| !is_rules(path))
-            .collect();
+        self.write_back(rules, now, &twins, trash)?;
         let goners = self.goners(goal, found, created)?;
         notices.extend(self.trash_all(goners, trash)?);
-        let others = wanted
-            .into_iter()
-            .filter(|(path, _)| !is_rules(path))
-            .collect();
-        self.write_back((now, &twins), others, trash)?;
+        self.write_back(others, now, &twins, trash)?;
         self.bring_back_module_objects(goal.snapshot)?;
         self.index_times(target)?;
         self.folder_modes(target)?;
@@ -216,11 +194,17 @@ impl Repo {
         Ok(notices)
     }
 
-    /// Writes paths back, fetching what git holds in portions.
-    pub(crate) fn write_back(
+    /// Writes paths back where nothing is known of what is there now.
+    pub(crate) fn write_whole_paths(&self, wanted: Vec<Wanted>, trash: &Path) -> Result<()> {
+        self.write_back(wanted, &Manifest::default(), &Twins::default(), trash)
+    }
+
+    /// Writes paths back into the tree `now`, fetching what git holds in portions.
+    fn write_back(
         &self,
-        (now, twins): (&Arc<Manifest>, &Arc<Twins>),
         wanted: Vec<Wanted>,
+        now: &Manifest,
+        twins: &Twins,
         trash: &Path,
     ) -> Result<()> {
         let mut rest = wanted.into_iter().peekable();
@@ -359,16 +343,14 @@ impl Writer<'_> {
                     || now.content.id().is_some() && now.content.id() == wanted.content.id())
         });
         if same_bytes && wanted.kind != Kind::Link {
-            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
             self.twins.note_written(path);
-            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+            return set_mode(&full, wanted);
         }
         self.make_parents(&full)?;
         let present = fs::symlink_metadata(&full).ok();
         // The folder was created for a file that was written earlier, such as its `.gitignore`.
         if wanted.kind == Kind::Folder && present.as_ref().is_some_and(fs::Metadata::is_dir) {
-            let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
-            return Ok(fs::set_permissions(&full, mode).tried("set the mode of", &full)?);
+            return set_mode(&full, wanted);
         }
         if present.is_some() {
             move_away(&full, &free_name(&absolute(self.trash, path)))?;
@@ -376,7 +358,7 @@ impl Writer<'_> {
         let unlocked = full
             .parent()
             .and_then(|parent| Some((parent.to_owned(), make_writable(parent)?)));
-        let written = if self.twins.link(path, &full, (self.places, self.now)) {
+        let written = if self.twins.link(path, &full, self.places, self.now) {
             Ok(())
         } else {
             let written = self.create(&full, wanted);
@@ -391,11 +373,10 @@ impl Writer<'_> {
     }
 
     fn create(&self, full: &Path, wanted: &Entry) -> Result<()> {
-        let mode = fs::Permissions::from_mode(wanted.stat.mode | folder_bits(wanted));
         match (&wanted.kind, &wanted.content) {
             (Kind::Folder, _) => {
                 fs::create_dir(full).tried("create", full)?;
-                fs::set_permissions(full, mode).tried("set the mode of", full)?;
+                set_mode(full, wanted)?;
             }
             (Kind::Link, Content::Link(target)) => {
                 let target = PathBuf::from(OsString::from_vec(target.clone()));
@@ -407,14 +388,14 @@ impl Writer<'_> {
                 };
                 place(full, |file| {
                     io::Write::write_all(file, bytes)?;
-                    file.set_permissions(mode)
+                    file.set_permissions(mode_of(wanted))
                 })?;
             }
             (Kind::File, Content::Raw(id)) => {
                 let source = open_raw(self.places, id)?;
                 place(full, |file| {
                     sparse::copy(&source, file)?;
-                    file.set_permissions(mode)
+                    file.set_permissions(mode_of(wanted))
                 })?;
             }
             // Special files are not kept; a name without content says nothing worth making.
@@ -461,9 +442,14 @@ fn modified(entry: &Entry) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_nanos(since)
 }
 
+fn set_mode(full: &Path, wanted: &Entry) -> Result<()> {
+    Ok(fs::set_permissions(full, mode_of(wanted)).tried("set the mode of", full)?)
+}
+
 /// A folder stays open for its owner until everything in it is written.
-fn folder_bits(entry: &Entry) -> u32 {
-    if entry.kind == Kind::Folder { 0o700 } else { 0 }
+fn mode_of(entry: &Entry) -> fs::Permissions {
+    let open = if entry.kind == Kind::Folder { 0o700 } else { 0 };
+    fs::Permissions::from_mode(entry.stat.mode | open)
 }
 
 fn missing(path: &Path, id: &ObjectId) -> CheckpointError {

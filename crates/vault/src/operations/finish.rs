@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::incoming::Home;
-use super::moving::{Outline, PreparedMove, Present};
+use super::moving::{Outline, PreparedMove, Present, same_place};
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::nul_separated;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
@@ -16,6 +15,7 @@ use crate::outcome::FinishChoice;
 use crate::repo::Repo;
 use crate::repo::git_copy::{self, GitCopy};
 use crate::repo::snapshot::Snapshot;
+use crate::tree::manifest::Manifest;
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder};
 
@@ -94,10 +94,8 @@ impl Vault {
         let prepared = match choice {
             FinishChoice::Keep => None,
             FinishChoice::Cleanup => {
-                let tip = Self::tip(&current, &refs)?;
                 report.head = current.intent.original.recorded();
-                let prepared = self.prepare_cleanup(&current, &refs, (tip, head), changed_files);
-                Some(prepared?)
+                Some(self.prepare_cleanup(&current, &refs, head, changed_files)?)
             }
             FinishChoice::Abandon => {
                 report.head = current.intent.head.recorded();
@@ -146,26 +144,14 @@ impl Vault {
         Ok(())
     }
 
-    fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
-        refs.get(&current.intent.branch).copied().ok_or_else(|| {
-            let branch = short(&current.intent.branch);
-            CheckpointError::refused(
-                format!("the branch `{branch}` no longer exists; nothing was changed"),
-                format!(
-                    "bring it back with `git branch {branch} {}`, then finish again",
-                    current.commit
-                ),
-            )
-        })
-    }
-
     fn prepare_cleanup(
         &mut self,
         current: &Current,
         refs: &Refs,
-        (tip, head): (ObjectId, Head),
+        head: Head,
         changed_files: usize,
     ) -> Result<PreparedMove> {
+        let tip = tip(current, refs)?;
         self.repo.refuse_elsewhere(current, &head)?;
         let home = self.repo.home(current, refs, tip)?;
         let base = self.checkpoint()?;
@@ -189,9 +175,19 @@ impl Vault {
                 to: *commit,
             });
         }
-        let after = self
-            .repo
-            .after_cleanup(current, &home, &present, (tip, &head_to))?;
+        let mut control = present.snapshot.control.clone();
+        control.refs.remove(&current.intent.branch);
+        control.head = head_to.clone();
+        let id = Snapshot::new_id();
+        let after = Snapshot {
+            manifest: self
+                .repo
+                .tree_after_cleanup(&id, current, &home, &present)?,
+            id,
+            control,
+            ..present.snapshot.as_ref().clone()
+        };
+        after.write(&self.repo.places.vault, Some(&present.snapshot))?;
         let intent = MoveIntent {
             kind: MoveKind::Cleanup { changed_files },
             before: present.snapshot.id.clone(),
@@ -239,9 +235,7 @@ impl Vault {
         }
         let base = self.checkpoint()?;
         let present = self.tree.scan_present(&self.repo, &base)?;
-        let places = &self.repo.places;
-        let id = intent.start.clone();
-        let start = Snapshot::read(&places.vault, &id)?;
+        let start = Snapshot::read(&self.repo.places.vault, &intent.start)?;
         let abandon = MoveIntent {
             kind: MoveKind::Abandon,
             before: present.snapshot.id.clone(),
@@ -265,8 +259,7 @@ impl Vault {
             ));
         };
         let (_, head) = self.repo.observe()?;
-        let at_home = same_place(&head, &kept.intent.head);
-        if !at_home {
+        if !same_place(&head, &kept.intent.head) {
             self.repo.refuse_elsewhere(&kept, &head)?;
         }
         self.log.state.reopen();
@@ -278,66 +271,37 @@ impl Vault {
 
 impl Repo {
     fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
-        let from = current.intent.commit.to_string();
-        let mut args = vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
-        let tip = tip.to_string();
-        args.extend([from.as_str(), tip.as_str()]);
-        let output = self.git.patient().run(args)?;
-        Ok(nul_separated(&output).count())
+        let changed = self.changed_between(&current.intent.commit.to_string(), &tip.to_string())?;
+        Ok(changed.len())
     }
 
-    /// The state a cleanup leads to, with its index.
-    fn after_cleanup(
+    /// The files a cleanup leads to; writes the index that goes with them into the snapshot `id`.
+    fn tree_after_cleanup(
         &self,
+        id: &str,
         current: &Current,
         home: &Home,
         present: &Present,
-        (tip, head): (ObjectId, &Head),
-    ) -> Result<Snapshot> {
-        let id = Snapshot::new_id();
-        let index = self.derive_index(&current.snapshot, &id)?;
+    ) -> Result<Arc<Manifest>> {
+        let index = self.derive_index(&current.snapshot, id)?;
         let now = &present.snapshot.manifest;
-        let manifest = match home.merged {
+        let manifest = match &home.merge {
             None => Arc::clone(now),
-            Some(merged) => {
-                let edits = (now.as_ref(), &present.changes);
-                Arc::new(self.with_incoming(&index, (tip, merged), edits)?)
-            }
+            Some(merge) => Arc::new(self.with_incoming(&index, merge, now, &present.changes)?),
         };
-        let git = self.work.patient().with_index(&index);
-        match home.commit {
-            Some(commit) => {
-                git.run(["read-tree", "--reset", &commit.to_string()])?;
-            }
-            None => {
-                git.run(["read-tree", "--empty"])?;
-            }
-        }
-        self.stage_again(current, home.commit, (&git, &manifest))?;
-        let mut control = present.snapshot.control.clone();
-        control.refs.remove(&current.intent.branch);
-        control.head = head.clone();
-        let after = Snapshot {
-            id,
-            manifest,
-            control,
-            ..present.snapshot.as_ref().clone()
-        };
-        self.write_snapshot(after, &present.snapshot)
+        self.write_index_after_cleanup(&index, current, home.commit, &manifest)?;
+        Ok(manifest)
     }
 
     /// A finish takes the tree for the run's; on another branch it is not.
     fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
-        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+        if current.is_on_branch(head) {
             return Ok(());
         }
-        let branch = short(&current.intent.branch);
+        let (branch, place) = (short(&current.intent.branch), head.shown());
         Err(CheckpointError::refused(
-            format!(
-                "the run is on `{branch}`, but HEAD is on `{}`",
-                head.shown()
-            ),
+            format!("the run is on `{branch}`, but HEAD is on `{place}`"),
             format!("`git switch {branch}` first, then finish again"),
         ))
     }
@@ -345,27 +309,18 @@ impl Repo {
     /// The same where that branch is gone, and only the one the run came from is left.
     fn refuse_without_branch(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
-        let branch = short(&current.intent.branch);
-        if matches!(head, Head::Branch { name, .. } if *name == current.intent.branch) {
+        if current.is_on_branch(head) {
             return Ok(());
         }
         let back = match &current.intent.head {
             Head::Branch { name, .. } => format!("`git symbolic-ref HEAD {name}`"),
             Head::Detached { commit } => format!("`git update-ref --no-deref HEAD {commit}`"),
         };
+        let (branch, place) = (short(&current.intent.branch), head.shown());
         Err(CheckpointError::refused(
-            format!(
-                "the run was on `{branch}`, which is gone, and HEAD is on `{}`",
-                head.shown()
-            ),
+            format!("the run was on `{branch}`, which is gone, and HEAD is on `{place}`"),
             format!("{back} first, which touches no file, then finish again"),
         ))
-    }
-
-    /// Writes a snapshot as the difference to another.
-    pub(crate) fn write_snapshot(&self, snapshot: Snapshot, parent: &Snapshot) -> Result<Snapshot> {
-        snapshot.write(&self.places.vault, Some(parent))?;
-        Ok(snapshot)
     }
 
     /// A copy of the user's index, with its time and whole even where it is split.
@@ -385,13 +340,14 @@ impl Repo {
     }
 }
 
-/// The same branch, or the same commit where both are detached.
-pub(crate) fn same_place(one: &Head, two: &Head) -> bool {
-    match (one, two) {
-        (Head::Branch { name, .. }, Head::Branch { name: other, .. }) => name == other,
-        (Head::Detached { commit }, Head::Detached { commit: other }) => commit == other,
-        _ => false,
-    }
+fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
+    refs.get(&current.intent.branch).copied().ok_or_else(|| {
+        let (branch, commit) = (short(&current.intent.branch), current.commit);
+        CheckpointError::refused(
+            format!("the branch `{branch}` no longer exists; nothing was changed"),
+            format!("bring it back with `git branch {branch} {commit}`, then finish again"),
+        )
+    })
 }
 
 /// A run that began on its own branch has no other one to go home to.

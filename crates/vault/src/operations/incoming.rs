@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::converge::ancestors;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, nul_separated};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
-use crate::paths::absolute;
+use crate::paths::{absolute, show};
 use crate::repo::Repo;
 use crate::scan::keeping::entry_of;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
@@ -20,8 +21,15 @@ use ralph_base::files::{Tried, create_private_folder};
 pub(crate) struct Home {
     /// Commit of the original branch; none for an unborn one.
     pub commit: Option<ObjectId>,
-    /// The tree of run and branch together, where the original branch moved on.
-    pub merged: Option<ObjectId>,
+    /// Where the original branch moved on.
+    pub merge: Option<Merge>,
+}
+
+/// The run's work and what the original branch gained, in one tree.
+pub(crate) struct Merge {
+    /// The last commit of the run.
+    tip: ObjectId,
+    tree: ObjectId,
 }
 
 impl Repo {
@@ -29,7 +37,7 @@ impl Repo {
     pub(crate) fn home(&self, current: &Current, refs: &Refs, tip: ObjectId) -> Result<Home> {
         let unmoved = |commit| Home {
             commit,
-            merged: None,
+            merge: None,
         };
         let (name, began) = match &current.intent.original {
             Head::Detached { commit } => return Ok(unmoved(Some(*commit))),
@@ -68,7 +76,7 @@ impl Repo {
         match (output.status.code(), tree) {
             (Some(0), Some(tree)) => Ok(Home {
                 commit: Some(now),
-                merged: Some(tree),
+                merge: Some(Merge { tip, tree }),
             }),
             (Some(1), _) => {
                 let files: Vec<_> = lines.filter(|line| !line.is_empty()).take(5).collect();
@@ -88,14 +96,14 @@ impl Repo {
     pub(crate) fn with_incoming(
         &self,
         index: &Path,
-        (tip, merged): (ObjectId, ObjectId),
-        (now, edits): (&Manifest, &Changes),
+        merge: &Merge,
+        now: &Manifest,
+        edits: &Changes,
     ) -> Result<Manifest> {
         let git = self.work.patient().with_index(index);
-        let (from, to) = (tip.to_string(), merged.to_string());
-        let mut args = vec!["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
-        args.extend([from.as_str(), to.as_str()]);
-        let output = git.run(args)?;
+        let (from, to) = (merge.tip.to_string(), merge.tree.to_string());
+        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
+        let output = git.run(args.into_iter().chain([from.as_str(), &to]))?;
         let mut fields = nul_separated(&output);
         let mut written = Vec::new();
         let mut target = now.clone();
@@ -112,9 +120,7 @@ impl Repo {
                 written.push(path);
             }
         }
-        for (path, entry) in self.check_out(&git, &to, written)? {
-            target.entries.insert(path, entry);
-        }
+        target.entries.extend(self.check_out(&git, &to, written)?);
         Ok(target)
     }
 
@@ -132,18 +138,12 @@ impl Repo {
         }
         create_private_folder(&folder)?;
         git.run(["read-tree", "--reset", tree])?;
-        let mut input = Vec::new();
-        for path in &paths {
-            input.extend_from_slice(path);
-            input.push(0);
-        }
         let prefix = format!("--prefix={}/", folder.display());
-        git.run_with_input(["checkout-index", "-f", "-z", "--stdin", &prefix], &input)?;
-        let places = &self.places;
+        let args = ["checkout-index", "-f", "-z", "--stdin", &prefix];
+        git.run_with_input(args, &paths.join(&0))?;
         let mut entries = Vec::new();
         for path in paths {
-            let full: PathBuf = absolute(&folder, &path);
-            if let Some(entry) = entry_of(places, &full)? {
+            if let Some(entry) = entry_of(&self.places, &absolute(&folder, &path))? {
                 entries.push((path, entry));
             }
         }
@@ -156,7 +156,7 @@ fn edited(path: &[u8]) -> CheckpointError {
     CheckpointError::refused(
         format!(
             "`{}` has edits that are not in a checkpoint, and the original branch changed it too; nothing was changed",
-            String::from_utf8_lossy(path)
+            show(path)
         ),
         "commit or move those edits away, then finish again",
     )
@@ -165,8 +165,7 @@ fn edited(path: &[u8]) -> CheckpointError {
 /// True where something is at the path, or something other than a folder above it.
 fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
     let entries = &manifest.entries;
-    let above = (0..path.len()).filter(|at| path[*at] == b'/');
-    let mut above = above.filter_map(|at| entries.get(&path[..at]));
+    let mut above = ancestors(path).filter_map(|folder| entries.get(folder));
     entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
 }
 

@@ -107,7 +107,7 @@ impl Tree {
         intent: &MoveIntent,
         now: Option<FoundTree>,
     ) -> Result<Vec<Notice>> {
-        let trash = repo.new_trash(name(&intent.kind));
+        let trash = repo.new_trash(words(&intent.kind).0);
         let vault = &repo.places.vault;
         let before = Snapshot::read(vault, &intent.before)?;
         let after = Arc::new(Snapshot::read(vault, &intent.after)?);
@@ -115,10 +115,17 @@ impl Tree {
         if intent.with_control {
             notices.extend(repo.restore_control(&after, &trash)?);
         }
-        notices.extend(self.move_files(repo, intent, (&before, &after), now, &trash)?);
+        let reach = match intent.kind {
+            MoveKind::Rewind { .. } => Reach::LeavingIgnored,
+            _ => Reach::Everything,
+        };
+        notices.extend(self.move_files(repo, &before, &after, reach, now, &trash)?);
         repo.keep_index(&trash)?;
         let (refs, head) = repo.observe()?;
-        for it in intent.refs.iter().filter(|it| it.to.is_some()) {
+        // The user may have committed since on a branch that only must be there.
+        let is_kept = |it: &RefMove| it.from == it.to && refs.contains_key(&it.name);
+        let there = intent.refs.iter().filter(|it| it.to.is_some());
+        for it in there.filter(|it| !is_kept(it)) {
             repo.move_ref(&it.name, &refs, it.to)?;
         }
         repo.point_head(&intent.head_to, &head)?;
@@ -139,8 +146,9 @@ impl Tree {
     fn move_files(
         &self,
         repo: &Repo,
-        intent: &MoveIntent,
-        (before, after): (&Snapshot, &Arc<Snapshot>),
+        before: &Snapshot,
+        after: &Snapshot,
+        reach: Reach,
         now: Option<FoundTree>,
         trash: &Path,
     ) -> Result<Vec<Notice>> {
@@ -150,9 +158,11 @@ impl Tree {
         }
         let index = Snapshot::index(&repo.places.vault, &after.id);
         let again = now.is_none();
-        let now = match now {
-            Some(now) => now,
-            None => self.scan_again(repo, before, &index)?,
+        let now = if let Some(now) = now {
+            now
+        } else {
+            let known = Known::of(&before.submodules);
+            FoundTree::of(&self.scan_against(repo, &before.manifest, &known, &index)?)
         };
         let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
         if again {
@@ -165,26 +175,17 @@ impl Tree {
             );
         }
         let target = over(&now.manifest, &after.manifest, paths.iter().copied());
-        let mut notices = edited_since(&paths, (&before.manifest, &after.manifest), &now, trash);
+        let mut notices = edited_since(&paths, [&before.manifest, &after.manifest], &now, trash);
         let goal = Goal {
             snapshot: &Snapshot {
                 manifest: Arc::new(target),
-                ..after.as_ref().clone()
+                ..after.clone()
             },
             index: &index,
-            reach: match intent.kind {
-                MoveKind::Rewind { .. } => Reach::LeavingIgnored,
-                _ => Reach::Everything,
-            },
+            reach,
         };
         notices.extend(repo.converge(&goal, &now, trash)?);
         Ok(notices)
-    }
-
-    fn scan_again(&self, repo: &Repo, before: &Snapshot, index: &Path) -> Result<FoundTree> {
-        let known = Known::of(&before.submodules);
-        let taken = self.scan_against(repo, &before.manifest, &known, index)?;
-        Ok(FoundTree::of(&taken))
     }
 }
 
@@ -267,7 +268,7 @@ impl Vault {
         names.push(STASH);
         self.free_locks(&names, &trash)?;
         let (refs, head) = self.repo.observe()?;
-        let found = format!("{} that was interrupted", noun(&intent.kind));
+        let found = format!("{} that was interrupted", words(&intent.kind).1);
         if !is_as_left(intent, &refs, &head) {
             self.record(run, Step::MoveGivenUp)?;
             let done = "left everything as it is: it has changed since".to_owned();
@@ -318,24 +319,19 @@ pub(crate) fn over<'a>(
 /// Paths of a move that are neither as they were nor as they will be: the user edited them.
 fn edited_since(
     paths: &BTreeSet<&Vec<u8>>,
-    (before, after): (&Manifest, &Manifest),
+    ends: [&Manifest; 2],
     now: &FoundTree,
     trash: &Path,
 ) -> Vec<Notice> {
-    let edited: Vec<String> = paths
-        .iter()
-        .filter(|path| {
-            let Some(present) = now.manifest.entries.get(**path) else {
-                return false;
-            };
-            let is_one_of = |manifest: &Manifest| {
-                let entry = manifest.entries.get(**path);
-                entry.is_some_and(|entry| entry.same_state(present))
-            };
-            !is_temporary(path) && !is_one_of(before) && !is_one_of(after)
-        })
-        .map(|path| show(path))
-        .collect();
+    let is_edited = |path: &&&Vec<u8>| {
+        let Some(present) = now.manifest.entries.get(**path) else {
+            return false;
+        };
+        let mut entries = ends.iter().filter_map(|end| end.entries.get(**path));
+        !is_temporary(path) && !entries.any(|entry| entry.same_state(present))
+    };
+    let edited = paths.iter().filter(is_edited);
+    let edited: Vec<String> = edited.map(|path| show(path)).collect();
     if edited.is_empty() {
         return Vec::new();
     }
@@ -360,12 +356,17 @@ fn is_as_left(intent: &MoveIntent, refs: &Refs, head: &Head) -> bool {
         let now = refs.get(&it.name).copied();
         now == it.from || now == it.to
     };
-    let at = |place: &Head| match (place, head) {
-        (Head::Branch { name, .. }, Head::Branch { name: now, .. }) => name == now,
-        (Head::Detached { commit }, Head::Detached { commit: now }) => commit == now,
+    let mut places = [&intent.head_from, &intent.head_to].into_iter();
+    intent.refs.iter().all(fits) && places.any(|place| same_place(place, head))
+}
+
+/// The same branch, or the same commit where both are detached.
+pub(crate) fn same_place(one: &Head, two: &Head) -> bool {
+    match (one, two) {
+        (Head::Branch { name, .. }, Head::Branch { name: other, .. }) => name == other,
+        (Head::Detached { commit }, Head::Detached { commit: other }) => commit == other,
         _ => false,
-    };
-    intent.refs.iter().all(fits) && (at(&intent.head_from) || at(&intent.head_to))
+    }
 }
 
 fn sentence(it: &RefMove) -> Option<String> {
@@ -381,23 +382,13 @@ fn sentence(it: &RefMove) -> Option<String> {
     }
 }
 
-/// A word for the folder of what a move takes away.
-const fn name(kind: &MoveKind) -> &'static str {
+/// A word for the folder of what a move takes away, and one for people.
+const fn words(kind: &MoveKind) -> (&'static str, &'static str) {
     match kind {
-        MoveKind::Cleanup { .. } => "cleanup",
-        MoveKind::Abandon => "abandon",
-        MoveKind::Rewind { .. } => "rewind",
-        MoveKind::PutBack { .. } => "put-back",
-        MoveKind::Undo => "undo",
-    }
-}
-
-fn noun(kind: &MoveKind) -> &'static str {
-    match kind {
-        MoveKind::Cleanup { .. } => "a cleanup",
-        MoveKind::Abandon => "an abandon",
-        MoveKind::Rewind { .. } => "a rewind",
-        MoveKind::PutBack { .. } => "a restore of an attempt",
-        MoveKind::Undo => "an undo",
+        MoveKind::Cleanup { .. } => ("cleanup", "a cleanup"),
+        MoveKind::Abandon => ("abandon", "an abandon"),
+        MoveKind::Rewind { .. } => ("rewind", "a rewind"),
+        MoveKind::PutBack { .. } => ("put-back", "a restore of an attempt"),
+        MoveKind::Undo => ("undo", "an undo"),
     }
 }

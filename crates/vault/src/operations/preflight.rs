@@ -7,7 +7,7 @@ use crate::error::{CheckpointError, Result};
 use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
-use crate::repo::Repo;
+use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
 use ralph_base::files::read_if_present;
@@ -17,66 +17,40 @@ use ralph_base::size::rounded;
 const LOCK_LOOKS: u32 = 25;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// States of git in which a branch must not be made, with the way out of each.
-const IN_THE_WAY: &[(&str, &str, &str)] = &[
-    (
-        "MERGE_HEAD",
-        "a merge",
-        "`git merge --continue` or `git merge --abort`",
-    ),
-    (
-        "rebase-merge",
-        "a rebase",
-        "`git rebase --continue` or `git rebase --abort`",
-    ),
-    (
-        "rebase-apply",
-        "a rebase",
-        "`git rebase --continue` or `git rebase --abort`",
-    ),
-    (
-        "CHERRY_PICK_HEAD",
-        "a cherry-pick",
-        "`git cherry-pick --continue` or `git cherry-pick --abort`",
-    ),
-    (
-        "REVERT_HEAD",
-        "a revert",
-        "`git revert --continue` or `git revert --abort`",
-    ),
-    ("BISECT_LOG", "a bisect", "`git bisect reset`"),
+/// States of git in which a branch must not be made: a file, and the command that makes it.
+const IN_THE_WAY: &[(&str, &str)] = &[
+    ("MERGE_HEAD", "merge"),
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
 ];
 
 impl Vault {
     /// Refuses where a run could not begin. Changes nothing.
     pub fn preflight(&self, change: &str) -> Result<()> {
-        refuse_home(&self.repo.places.repository.work_tree)?;
-        refuse_vault_inside(
-            &self.repo.places.repository,
-            self.repo.places.vault.folder(),
-        )?;
-        refuse_second_format(&self.repo.places.repository)?;
+        let Places { repository, vault } = &self.repo.places;
+        refuse_home(&repository.work_tree)?;
+        refuse_vault_inside(repository, vault.folder())?;
+        refuse_second_format(repository)?;
         refuse_hook()?;
-        self.repo.refuse_operation()?;
-        wait_for_passing_lock(&self.repo.places.repository);
-        refuse_lock(&self.repo.places.repository)?;
+        refuse_operation(repository)?;
+        wait_for_passing_lock(repository);
+        refuse_lock(repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
         refuse_name(&self.repo.git, &branch)?;
         let (refs, _) = self.repo.observe()?;
         refuse_conflicting_refs(&refs, &branch)?;
-        refuse_other_work_tree(&self.repo.places.repository, &self.repo.git, &branch)?;
+        refuse_other_work_tree(repository, &self.repo.git, &branch)?;
         self.refuse_conflicts()
     }
 
     /// Refuses where less is free than must stay free.
     pub fn refuse_full_disk(&self) -> Result<()> {
-        let vault = self.repo.places.vault.folder();
-        refuse_full_disk(
-            &self.repo.places.repository,
-            vault,
-            self.tree.limits.least_free,
-        )
+        let Places { repository, vault } = &self.repo.places;
+        refuse_full_disk(repository, vault.folder(), self.tree.limits.least_free)
     }
 
     /// Refuses while conflicts wait to be resolved.
@@ -207,16 +181,14 @@ fn wait_for_passing_lock(repository: &Repository) {
 
 fn refuse_lock(repository: &Repository) -> Result<()> {
     let lock = repository.git_dir.join("index.lock");
-    if lock.exists() {
-        return Err(CheckpointError::refused(
-            format!(
-                "`{}` exists: another git process is at work, or one crashed",
-                lock.display()
-            ),
-            "wait for it to end; if no git runs here, remove the file",
-        ));
+    if !lock.exists() {
+        return Ok(());
     }
-    Ok(())
+    let lock = lock.display();
+    Err(CheckpointError::refused(
+        format!("`{lock}` exists: another git process is at work, or one crashed"),
+        "wait for it to end; if no git runs here, remove the file",
+    ))
 }
 
 fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result<()> {
@@ -237,15 +209,18 @@ fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result
 }
 
 fn refuse_operation(repository: &Repository) -> Result<()> {
-    for (name, what, way_out) in IN_THE_WAY {
-        if repository.git_dir.join(name).exists() {
-            return Err(CheckpointError::refused(
-                format!("{what} is in progress in this repository"),
-                format!("end it first: {way_out}"),
-            ));
-        }
-    }
-    Ok(())
+    let is_there = |(file, _): &&(&str, &str)| repository.git_dir.join(file).exists();
+    let Some((_, command)) = IN_THE_WAY.iter().find(is_there) else {
+        return Ok(());
+    };
+    let way_out = match *command {
+        "bisect" => "`git bisect reset`".to_owned(),
+        command => format!("`git {command} --continue` or `git {command} --abort`"),
+    };
+    Err(CheckpointError::refused(
+        format!("a {command} is in progress in this repository"),
+        format!("end it first: {way_out}"),
+    ))
 }
 
 fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {

@@ -31,14 +31,12 @@ impl Vault {
         let left = place_of(&current, story)?;
         let (refs, _, repaired) = self.observe_repaired(&current.snapshot)?;
         let head = self.check_on_branch()?;
-        let (commit, snapshot) = checkpoint_at(&current, left);
+        let (commit, snapshot) = current.checkpoint_after(left);
         let base = self.checkpoint()?;
         let present = self.tree.scan_present(&self.repo, &base)?;
         self.repo
             .remake_index(&current.snapshot, &snapshot, commit)?;
-        let places = &self.repo.places;
-        let id = snapshot.clone();
-        let target = Snapshot::read(&places.vault, &id)?;
+        let target = Snapshot::read(&self.repo.places.vault, &snapshot)?;
         let branch = current.intent.branch.clone();
         let intent = MoveIntent {
             kind: MoveKind::Rewind {
@@ -65,7 +63,7 @@ impl Vault {
         Ok(PreparedRewind {
             stories: current.saved[left..]
                 .iter()
-                .map(|saved| saved.work.to_string())
+                .map(|it| it.work.to_string())
                 .collect(),
             prepared,
         })
@@ -82,15 +80,11 @@ impl Repo {
             return Ok(());
         }
         let scratch = self.places.vault.scratch("rewind-index");
-        let from = Snapshot::index(&self.places.vault, present);
-        let target = scratch.clone();
-        copy_with_time(&from, &target).map(drop)?;
-        self.work.patient().with_index(&scratch).run([
-            "read-tree",
-            "--reset",
-            &commit.to_string(),
-        ])?;
-        Ok(copy_with_time(&scratch, &wanted).map(drop)?)
+        copy_with_time(&Snapshot::index(&self.places.vault, present), &scratch)?;
+        let git = self.work.patient().with_index(&scratch);
+        git.run(["read-tree", "--reset", &commit.to_string()])?;
+        copy_with_time(&scratch, &wanted)?;
+        Ok(())
     }
 
     /// True where git can read an index, and it holds what a commit does.
@@ -101,25 +95,15 @@ impl Repo {
         let output = git.output(&args, &[])?;
         Ok(output.status.success())
     }
-
-    /// Copies the index kept with one snapshot to another.
-    pub(crate) fn copy_index_of(&self, from: &str, to: &str) -> Result<()> {
-        let from = Snapshot::index(&self.places.vault, from);
-        let to = Snapshot::index(&self.places.vault, to);
-        Ok(copy_with_time(&from, &to).map(drop)?)
-    }
 }
 
 /// How many checkpoints there are before a story's.
 fn place_of(current: &Current, story: &StoryId) -> Result<usize> {
-    let place = current
-        .saved
-        .iter()
-        .position(|saved| saved.work.story() == Some(story));
+    let mut saved = current.saved.iter();
+    let place = saved.position(|saved| saved.work.story() == Some(story));
     place.ok_or_else(|| {
-        let known: Vec<&str> = current
-            .saved
-            .iter()
+        let saved = current.saved.iter();
+        let known: Vec<&str> = saved
             .filter_map(|saved| Some(saved.work.story()?.0.as_str()))
             .collect();
         let hint = if known.is_empty() {
@@ -133,11 +117,4 @@ fn place_of(current: &Current, story: &StoryId) -> Result<usize> {
             hint,
         )
     })
-}
-
-fn checkpoint_at(current: &Current, left: usize) -> (ObjectId, String) {
-    match left.checked_sub(1).and_then(|last| current.saved.get(last)) {
-        Some(saved) => (saved.commit, saved.snapshot.clone()),
-        None => (current.intent.commit, current.intent.checkpoint.clone()),
-    }
 }

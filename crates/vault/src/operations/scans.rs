@@ -3,7 +3,6 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::error::{Notice, Result};
 use crate::paths::show;
@@ -83,8 +82,7 @@ impl Vault {
                 &free_name(&aside.join("file")),
             )?;
         }
-        self.repo
-            .write_back((&Arc::default(), &Arc::default()), spoiled, trash)?;
+        self.repo.write_whole_paths(spoiled, trash)?;
         self.invalidate_scan();
         let message = format!(
             "a pipe or one long hole, which git cannot read, and restored: {}",

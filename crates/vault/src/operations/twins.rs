@@ -1,14 +1,13 @@
 //! What a restored file has in common with others: the file it is another name of, and its owner.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::Path;
-use std::sync::Mutex;
 
 use crate::repo::Places;
 use crate::stat::{Stat, stat};
-use crate::tree::lock;
 use crate::tree::manifest::{Entry, Kind, Manifest, Wanted};
 use ralph_base::os;
 
@@ -16,7 +15,7 @@ use ralph_base::os;
 #[derive(Debug, Default)]
 pub(crate) struct Twins {
     names: HashMap<Vec<u8>, Vec<Wanted>>,
-    written: Mutex<HashSet<Vec<u8>>>,
+    written: RefCell<HashSet<Vec<u8>>>,
 }
 
 impl Twins {
@@ -44,42 +43,31 @@ impl Twins {
         });
         Self {
             names: others.collect(),
-            written: Mutex::default(),
+            written: RefCell::default(),
         }
     }
 
     /// Makes a path another name of the file it was one of, where another name has its bytes already.
-    pub(crate) fn link(
-        &self,
-        path: &[u8],
-        full: &Path,
-        (places, now): (&Places, &Manifest),
-    ) -> bool {
+    pub(crate) fn link(&self, path: &[u8], full: &Path, places: &Places, now: &Manifest) -> bool {
         let twins = self.names.get(path).into_iter().flatten();
-        let mut restored =
-            twins.filter(|(twin, wanted)| self.is_restored(places, twin, (wanted, now)));
+        let mut restored = twins.filter(|twin| self.is_restored(twin, places, now));
         restored.any(|(twin, _)| fs::hard_link(places.full(twin), full).is_ok())
     }
 
     /// Notes that a path was restored.
     pub(crate) fn note_written(&self, path: &[u8]) {
         if self.names.contains_key(path) {
-            lock(&self.written).insert(path.to_vec());
+            self.written.borrow_mut().insert(path.to_vec());
         }
     }
 
     /// True where a path has the wanted bytes: it was written just now, or was not changed.
-    fn is_restored(
-        &self,
-        places: &Places,
-        path: &[u8],
-        (wanted, now): (&Entry, &Manifest),
-    ) -> bool {
+    fn is_restored(&self, (path, wanted): &Wanted, places: &Places, now: &Manifest) -> bool {
         let metadata = fs::symlink_metadata(places.full(path));
         let Some(metadata) = metadata.ok().filter(fs::Metadata::is_file) else {
             return false;
         };
-        if lock(&self.written).contains(path) {
+        if self.written.borrow().contains(path) {
             return true;
         }
         let fields = |stat: &Stat| (stat.size, stat.mode, stat.modified_ns, stat.inode);

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::finish::same_place;
-use super::moving::{PreparedMove, over};
+use super::moving::{PreparedMove, over, same_place};
 use crate::error::{CheckpointError, Result};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Act;
@@ -108,8 +107,8 @@ impl Vault {
             manifest: Arc::new(over(now, &before.manifest, changed.paths())),
             ..before.clone()
         };
-        let back = self.repo.write_snapshot(back, &present.snapshot)?;
-        self.repo.copy_index_of(&before.id, &back.id)?;
+        back.write(vault, Some(&present.snapshot))?;
+        self.repo.derive_index(&before.id, &back.id)?;
         let intent = MoveIntent {
             kind: MoveKind::Undo,
             before: present.snapshot.id.clone(),

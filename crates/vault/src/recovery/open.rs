@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{interrupted, vanished};
+use super::vanished;
 use crate::error::Result;
 use crate::look::describe_owner;
 use crate::store::VaultFolder;
@@ -18,7 +18,7 @@ impl Vault {
         state_directory: &Path,
         command_timeout: Duration,
     ) -> Result<Self> {
-        interrupted::straighten(directory, state_directory)?;
+        vanished::straighten(directory, state_directory)?;
         let rebuilt = vanished::bring_back(directory, state_directory)?;
         let (repository, repaired) =
             vanished::discover(directory, state_directory, command_timeout)?;

@@ -7,7 +7,6 @@
 //! Everything else is either synced before a line speaks of it, or put back by undoing the attempt.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,6 @@ use crate::error::Result;
 use crate::git::loose_object::{self, is_damaged};
 use crate::git::object_id::{ObjectFormat, ObjectId};
 use crate::git::pack_index::PackIndexes;
-use crate::git::repository::Head;
 use crate::journal::Log;
 use crate::journal::run_state::Current;
 use crate::journal::steps::Step;
@@ -23,8 +21,10 @@ use crate::operations::save::descends;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::keeping::READ_WHOLE;
+use crate::stat::changed_ns;
+use crate::store::{listing, name};
 use crate::vault::{Recovery, Vault};
-use ralph_base::files::{Tried, absent, move_away, read_line_file};
+use ralph_base::files::{Tried, move_away, read_line_file};
 
 /// File systems take the time from a clock that may be a tick late.
 const TICK_NS: i128 = 1_000_000_000;
@@ -101,8 +101,7 @@ impl Vault {
         if is_old {
             self.repo.move_ref(branch, &refs, Some(current.commit))?;
         }
-        let on_branch = matches!(&head, Head::Branch { name, .. } if name == branch);
-        let stale = on_branch && self.repo.index_is_stale(&current.snapshot)?;
+        let stale = current.is_on_branch(&head) && self.repo.index_is_stale(&current.snapshot)?;
         if stale {
             self.repo.keep_index(&trash)?;
             let index = Snapshot::index(&self.repo.places.vault, &current.snapshot);
@@ -182,24 +181,16 @@ fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf
     let mut young = Vec::new();
     for number in 0..=255u8 {
         let first = format!("{number:02x}");
-        let listed = folder.join(&first);
-        let listing = match fs::read_dir(&listed) {
-            Ok(listing) => listing,
-            Err(error) if absent(&error) => continue,
-            Err(error) => return Err(error).tried("list", &listed).map_err(Into::into),
-        };
-        for entry in listing {
-            let entry = entry.tried("list", &listed)?;
-            let id = format!("{first}{}", entry.file_name().to_string_lossy());
-            let Ok(metadata) = entry.metadata() else {
+        for path in listing(&folder.join(&first))? {
+            let id = format!("{first}{}", name(&path));
+            let (Some(id), Ok(metadata)) =
+                (ObjectId::parse(id.as_bytes()), path.symlink_metadata())
+            else {
                 continue;
             };
             let is_young = metadata.size() == 0 || changed_ns(&metadata) >= since_ns;
-            if let Some(id) = ObjectId::parse(id.as_bytes())
-                && metadata.is_file()
-                && is_young
-            {
-                young.push((id, entry.path()));
+            if metadata.is_file() && is_young {
+                young.push((id, path));
             }
         }
     }
@@ -209,34 +200,21 @@ fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf
 /// The plain copies that changed since a time and do not have the bytes they are named after. A large
 /// one has another name, and is compared with its file before it is used.
 fn damaged_copies(folder: &Path, since_ns: i128, format: ObjectFormat) -> Result<Vec<PathBuf>> {
-    let listing = match fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(error) if absent(&error) => return Ok(Vec::new()),
-        Err(error) => return Err(error).tried("list", folder).map_err(Into::into),
-    };
     let mut damaged = Vec::new();
-    for entry in listing {
-        let entry = entry.tried("list", folder)?;
-        let Ok(metadata) = entry.metadata() else {
-            continue;
-        };
-        let Some(id) = ObjectId::parse(entry.file_name().as_bytes()) else {
+    for path in listing(folder)? {
+        let id = ObjectId::parse(name(&path).as_bytes());
+        let (Some(id), Ok(metadata)) = (id, path.symlink_metadata()) else {
             continue;
         };
         if !metadata.is_file() || metadata.size() > READ_WHOLE || changed_ns(&metadata) < since_ns {
             continue;
         }
-        let path = entry.path();
         let bytes = fs::read(&path).tried("read", &path)?;
         if ObjectId::of_object(format, "blob", &bytes) != id {
             damaged.push(path);
         }
     }
     Ok(damaged)
-}
-
-fn changed_ns(metadata: &fs::Metadata) -> i128 {
-    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }
 
 #[cfg(test)]

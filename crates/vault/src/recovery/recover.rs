@@ -19,6 +19,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Repo};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
+use crate::tree::scanned::Scanned;
 use crate::vault::{AfterRecovery, Recovery, Vault};
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
@@ -90,14 +91,8 @@ impl Vault {
         Ok(Some(recovery))
     }
 
-    fn save_again(
-        &mut self,
-        current: &Current,
-        Saved {
-            commit, snapshot, ..
-        }: &Saved,
-    ) -> Result<Recovery> {
-        let commit = *commit;
+    fn save_again(&mut self, current: &Current, saved: &Saved) -> Result<Recovery> {
+        let (commit, snapshot) = (saved.commit, &saved.snapshot);
         let branch = &current.intent.branch;
         self.repair_switch(current, &self.repo.new_trash("save"))?;
         let (refs, _) = self.repo.observe()?;
@@ -131,9 +126,8 @@ impl Vault {
         self.repo.repair_head(&intent.branch, &trash)?;
         let (refs, head) = self.repo.observe()?;
         let tip = refs.get(&intent.branch).copied();
-        let on_branch = matches!(&head, Head::Branch { name, .. } if *name == intent.branch);
         let as_left = (tip == intent.old_branch || tip == Some(intent.commit))
-            && (on_branch || head == intent.head);
+            && (current.is_on_branch(&head) || head == intent.head);
         let done = if as_left {
             self.repo.point_head(&intent.head, &head)?;
             self.repo
@@ -271,17 +265,12 @@ impl Vault {
     fn restore_after_gate(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
         let (_, head) = self.repo.observe()?;
-        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+        if !current.is_on_branch(&head) {
             self.record(&current.intent.run, Step::Restored)?;
             let done = format!("left the tree as it is: HEAD is on {}", head.shown());
             return Ok(Recovery { found, done });
         }
-        let base = self.checkpoint()?;
-        let trash = self.repo.new_trash("restore");
-        let mended = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
-        self.repo.end_object_search(mended.search, &trash)?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.scan_all(&self.repo, &base, &index)?;
+        let taken = self.scan_repaired(current)?;
         self.restore_for(after, &FoundTree::of(&taken), GitDirectory::MayHaveChanged)?;
         let mut done = "put the tree back to the checkpoint".to_owned();
         if taken.changes.count() > 0 {
@@ -315,15 +304,8 @@ impl Vault {
         let Some(parked) = &last.parked else {
             return Ok(None);
         };
-        let id = parked.snapshot.clone();
-        let base = self.checkpoint()?;
-        let trash = self.repo.new_trash("restore");
-        let mended = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
-        self.repo.end_object_search(mended.search, &trash)?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.scan_all(&self.repo, &base, &index)?;
-        let places = &self.repo.places;
-        let parked = Snapshot::read(&places.vault, &id)?;
+        let taken = self.scan_repaired(current)?;
+        let parked = Snapshot::read(&self.repo.places.vault, &parked.snapshot)?;
         let known = |path: &Vec<u8>| {
             let now = taken.manifest.entries.get(path);
             let in_parked = parked.manifest.entries.get(path);
@@ -339,6 +321,16 @@ impl Vault {
         Ok(is_nothing_new.then(|| FoundTree::of(&taken)))
     }
 
+    /// What is in the tree, once the git directory can be used.
+    fn scan_repaired(&mut self, current: &Current) -> Result<Scanned> {
+        let base = self.checkpoint()?;
+        let trash = self.repo.new_trash("restore");
+        let repaired = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
+        self.repo.end_object_search(repaired.search, &trash)?;
+        let index = Snapshot::index(&self.repo.places.vault, &base.id);
+        self.tree.scan_all(&self.repo, &base, &index)
+    }
+
     /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
     /// now is the user's.
     fn refuse_moved_head(&self, current: &Current) -> Result<()> {
@@ -347,8 +339,7 @@ impl Vault {
         let head = read_line_file(&git_dir.join("HEAD")).unwrap_or_default();
         let head = String::from_utf8_lossy(&head);
         let elsewhere = if self.repo.places.repository.has_reftable() {
-            let (_, head) = self.repo.observe()?;
-            !matches!(head, Head::Branch { name, .. } if name == *branch)
+            !current.is_on_branch(&self.repo.observe()?.1)
         } else {
             head.trim().strip_prefix("ref: ") != Some(branch.as_str())
         };
@@ -376,9 +367,7 @@ impl Vault {
         self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
         let (_, head) = self.repo.observe()?;
-        let on_branch =
-            matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
-        if !on_branch {
+        if !current.is_on_branch(&head) {
             let branch = crate::git::repository::short(&current.intent.branch);
             return Err(CheckpointError::refused(
                 format!(
@@ -444,9 +433,7 @@ impl Repo {
         }
         Ok(())
     }
-}
 
-impl Repo {
     /// Adds what was repaired, and where it came from, to what is said of a recovery.
     fn with_notices(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
         if notices.is_empty() {

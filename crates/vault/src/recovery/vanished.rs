@@ -9,20 +9,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
-use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::object_id::ObjectFormat;
 use crate::git::process::Git;
 use crate::git::repository::{Repository, RepositoryError};
 use crate::journal::run_state::{Current, Phase, RunState};
 use crate::journal::steps::read;
 use crate::look::describe_owner;
 use crate::repair::content::repaired_notice;
-use crate::repair::parts::{Found, rebuild, rebuilt_notice, repair, repair_setup};
+use crate::repair::parts::{
+    DirectoryRepair, Found, rebuild, rebuilt_notice, repair_head, repair_setup,
+};
+use crate::repo::shape::Strictness;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
 use crate::repo::{Care, Places};
 use crate::store::VaultFolder;
 use crate::store::repository_lock::RepositoryLock;
-use ralph_base::files::{free_name, move_away, read_line_file, write_whole};
 
 /// A work tree whose vault knows an open run.
 struct Known {
@@ -50,15 +52,70 @@ impl Known {
         }))
     }
 
-    /// No other work tree of the repository has a run at work while it is repaired.
-    fn lock(&self, state: &Path) -> Result<RepositoryLock> {
+    /// Locks the vault and the repository: no other work tree of it has a run at work meanwhile.
+    fn hold(self, state: &Path) -> Result<Held> {
+        let vault = VaultFolder::open(&self.folder)?;
         let lock = RepositoryLock::take(state, &self.repository, &self.folder);
-        lock.map_err(describe_owner)
+        let lock = lock.map_err(describe_owner)?;
+        let snapshot = Snapshot::read(&vault, &self.current.snapshot)?;
+        let repository = self.repository;
+        Ok(Held {
+            places: Places { repository, vault },
+            current: self.current,
+            snapshot,
+            _lock: lock,
+        })
     }
 
     fn agent_was_at_work(&self) -> bool {
         !matches!(self.current.phase, Phase::Beginning | Phase::Still)
     }
+}
+
+/// The same, locked for this process.
+struct Held {
+    places: Places,
+    current: Current,
+    /// The last checkpoint.
+    snapshot: Snapshot,
+    _lock: RepositoryLock,
+}
+
+/// The nearest folder, this one or one above, with something called `.git`.
+fn nearest(directory: &Path) -> Option<PathBuf> {
+    let directory = directory.canonicalize().ok()?;
+    let mut above = directory.ancestors();
+    let work_tree = above.find(|it| fs::symlink_metadata(it.join(".git")).is_ok());
+    work_tree.map(Path::to_owned)
+}
+
+/// Moves aside what an interrupted attempt left in place of parts of the git directory, before git is
+/// asked where the repository is: git would wait for a named pipe without end.
+pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
+    let Some(work_tree) = nearest(directory) else {
+        return Ok(());
+    };
+    let place = fs::symlink_metadata(work_tree.join(".git"));
+    if !place.is_ok_and(|it| it.is_dir() || it.is_file()) {
+        return Ok(());
+    }
+    let Some(known) = Known::find(&work_tree, state)? else {
+        return Ok(());
+    };
+    let strictness = match known.current.phase {
+        Phase::Beginning | Phase::Still => return Ok(()),
+        Phase::Working(_) | Phase::Restoring => Strictness::AfterFailure,
+        Phase::Verified(_) | Phase::Saving(_) => Strictness::AfterSuccess,
+    };
+    let held = match known.hold(state) {
+        // A run is at work; to open the vault again says so.
+        Err(error) if error.is_refusal() => return Ok(()),
+        held => held?,
+    };
+    let trash = held.places.vault.trash(&trash_name("recover"));
+    let shape = &held.snapshot.control.shape;
+    shape.straighten(&held.places.repository, strictness, &trash)?;
+    Ok(())
 }
 
 /// The repository of the folder or one above whose git directory git cannot use, where an unfinished
@@ -104,14 +161,7 @@ pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
             // The user removed it.
             break;
         }
-        let vault = VaultFolder::open(&known.folder)?;
-        let _lock = known.lock(state)?;
-        let snapshot = Snapshot::read(&vault, &known.current.snapshot)?;
-        let places = Places {
-            repository: known.repository,
-            vault,
-        };
-        return rebuild_known(&places, &snapshot);
+        return rebuild_known(&known.hold(state)?);
     }
     Ok(None)
 }
@@ -124,17 +174,15 @@ pub(crate) fn discover(
     timeout: Duration,
 ) -> Result<(Repository, Option<Notice>)> {
     let found = Repository::discover(directory);
-    let canonical = directory.canonicalize().ok();
-    let mut above = canonical.iter().flat_map(|it| it.ancestors());
-    let Some(nearest) = above.find(|it| fs::symlink_metadata(it.join(".git")).is_ok()) else {
+    let Some(nearest) = nearest(directory) else {
         return Ok((found?, None));
     };
-    let is_there = |found: &Repository| found.work_tree == *nearest;
+    let is_there = |found: &Repository| found.work_tree == nearest;
     let place = nearest.join(".git");
     if found.as_ref().is_ok_and(is_there) || !(place.is_dir() || place.is_file()) {
         return Ok((found?, None));
     }
-    let Some(known) = Known::find(nearest, state)? else {
+    let Some(known) = Known::find(&nearest, state)? else {
         return Ok((found?, None));
     };
     let vault = known.folder.clone();
@@ -152,62 +200,51 @@ pub(crate) fn discover(
     };
     match Repository::discover(directory) {
         Ok(found) if is_there(&found) => Ok((found, Some(repaired))),
-        other => Err(still_damaged(nearest, &vault, other.err())),
+        other => Err(still_damaged(&nearest, &vault, other.err())),
     }
 }
 
 /// Rebuilds a git directory that is no part of another one, and says so.
-fn rebuild_known(places: &Places, snapshot: &Snapshot) -> Result<Option<Notice>> {
-    if snapshot.control.is_linked() {
+fn rebuild_known(held: &Held) -> Result<Option<Notice>> {
+    if held.snapshot.control.is_linked() {
         return Ok(None);
     }
-    let trash = places.vault.trash(&trash_name("rebuild"));
-    rebuild(places, snapshot, &trash)?;
-    Ok(Some(rebuilt_notice(places)))
+    let trash = held.places.vault.trash(&trash_name("rebuild"));
+    rebuild(&held.places, &held.snapshot, &trash)?;
+    Ok(Some(rebuilt_notice(&held.places)))
 }
 
 /// Repairs the git directory of an open run; none where it is another one. What is left of one that
 /// an agent was removing cannot be told from another one; git can use neither, so it is moved to the
 /// trash.
 fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
-    let vault = VaultFolder::open(&known.folder)?;
-    let _lock = known.lock(state)?;
     let agent_was_at_work = known.agent_was_at_work();
-    let Known {
-        repository,
+    let held = known.hold(state)?;
+    let Held {
+        places,
         current,
+        snapshot,
         ..
-    } = known;
-    let snapshot = Snapshot::read(&vault, &current.snapshot)?;
-    let trash = vault.trash(&trash_name("repair"));
-    let places = Places { repository, vault };
-    let order = (&snapshot, &current);
-    let Found::Same(mut parts) = repair(&places, order, (&trash, Care::ForRestore))? else {
+    } = &held;
+    let trash = places.vault.trash(&trash_name("repair"));
+    let repair = DirectoryRepair {
+        places,
+        current,
+        snapshot,
+        trash: &trash,
+        care: Care::ForRestore,
+    };
+    let Found::Same(mut parts) = repair.repair()? else {
         if agent_was_at_work {
-            return rebuild_known(&places, &snapshot);
+            return rebuild_known(&held);
         }
         return Ok(None);
     };
-    if repair_head(&places, &current.intent.branch, &trash)? {
-        parts.push("HEAD".to_owned());
-    }
+    let on_branch = format!("ref: {}\n", current.intent.branch);
+    parts.extend(repair_head(places, &on_branch, &trash)?);
     let git = Git::on_bare(&places.vault.store(), timeout);
-    parts.extend(repair_setup(&git, &places, &snapshot, &trash)?);
-    Ok(Some(repaired_notice(&places, &parts)))
-}
-
-/// Points an unreadable HEAD at the run's branch.
-fn repair_head(places: &Places, branch: &str, trash: &Path) -> Result<bool> {
-    let path = places.repository.git_dir.join("HEAD");
-    let text = read_line_file(&path).unwrap_or_default();
-    if text.starts_with(b"ref: refs/") || ObjectId::parse(text.trim_ascii()).is_some() {
-        return Ok(false);
-    }
-    if fs::symlink_metadata(&path).is_ok() {
-        move_away(&path, &free_name(&trash.join("git/HEAD")))?;
-    }
-    write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
-    Ok(true)
+    parts.extend(repair_setup(&git, places, snapshot, &trash)?);
+    Ok(Some(repaired_notice(places, &parts)))
 }
 
 fn still_damaged(

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Notice, Result};
+use crate::repair::{is_folder, move_aside};
 use crate::repo::objects::link;
 use crate::repo::{Places, Repo, git_copy};
-use ralph_base::files::{Tried, absent, free_name, make_writable, move_away};
+use ralph_base::files::{Tried, absent, make_writable};
 
 /// Tools that keep files named by their content in a folder `objects`.
 const TOOLS: &[&str] = &["lfs", "annex"];
@@ -82,7 +83,7 @@ impl Pass<'_> {
         if is_file(&target) {
             return Ok(false);
         }
-        self.move_aside(path)?;
+        move_aside(&target, self.trash, path)?;
         link(&self.copy.join(path), &target)?;
         Ok(true)
     }
@@ -91,19 +92,10 @@ impl Pass<'_> {
     fn make_folder(&self, folder: &Path) -> Result<()> {
         let full = self.shared.join(folder);
         if !is_folder(&full) {
-            self.move_aside(folder)?;
+            move_aside(&full, self.trash, folder)?;
             fs::create_dir(&full).tried("create", &full)?;
         }
         make_writable(&full);
-        Ok(())
-    }
-
-    /// Moves what has a path to the trash.
-    fn move_aside(&self, path: &Path) -> Result<()> {
-        let full = self.shared.join(path);
-        if fs::symlink_metadata(&full).is_ok() {
-            move_away(&full, &free_name(&self.trash.join("git").join(path)))?;
-        }
         Ok(())
     }
 }
@@ -114,10 +106,6 @@ fn folders_of(path: &Path) -> impl Iterator<Item = &Path> {
     // The last one is empty.
     folders.pop();
     folders.into_iter().rev()
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
 }
 
 fn is_file(path: &Path) -> bool {

@@ -2,7 +2,6 @@
 //! it, replaced it, or left it unreadable. Only inside a live run; at any other time a new
 //! repository at the same path is the user's.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,16 +16,15 @@ use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::run_state::Current;
 use crate::repair::content::repaired_notice;
 use crate::repair::objects::ObjectSearch;
-use crate::repair::parts::{Found, rebuild, rebuilt_notice, repair};
+use crate::repair::parts::{DirectoryRepair, Found, rebuild, rebuilt_notice, write_packed_refs};
+use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::Untouched;
 use crate::repo::objects::link_back;
 use crate::repo::shape::{Shape, Strictness};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Places, Repo};
 use crate::vault::Vault;
-use ralph_base::files::{
-    free_name, make_writable, move_away, read_line_file, read_plain, write_whole,
-};
+use ralph_base::files::{make_writable, read_line_file, read_plain, write_whole};
 
 /// Up to this number, objects are looked for one by one.
 const FEW: usize = 200;
@@ -96,7 +94,14 @@ impl Vault {
             self.repo
                 .repair_objects(Some(&current.snapshot), (trash, search))?,
         );
-        let found = repair(&self.repo.places, (checkpoint, current), (trash, care))?;
+        let repair = DirectoryRepair {
+            places: &self.repo.places,
+            current,
+            snapshot: checkpoint,
+            trash,
+            care,
+        };
+        let found = repair.repair()?;
         if found == Found::Other {
             // Submodules have their git directories in it, which come back now.
             self.tree.invalidate_scan();
@@ -236,7 +241,7 @@ impl Repo {
             Ok(bytes) if !is_list(&bytes) => {}
             _ => return Ok(None),
         }
-        move_away(&path, &free_name(&trash.join("git/shallow")))?;
+        move_aside(&path, trash, "shallow")?;
         if let Some(bytes) = checkpoint.control.shared("shallow") {
             write_whole(&path, bytes, 0o644)?;
         }
@@ -257,31 +262,24 @@ impl Repo {
         if !checkpoint.control.shape.has_packed_refs() || is_there && damage == Damage::Missing {
             return Ok(());
         }
-        if fs::symlink_metadata(&path).is_ok() {
-            move_away(&path, &trash.join("git/packed-refs"))?;
-        }
-        let mut text = String::from("# pack-refs with: sorted \n");
-        for (name, id) in &checkpoint.control.refs {
-            let _ = writeln!(text, "{id} {name}");
-        }
-        Ok(write_whole(&path, text.as_bytes(), 0o644)?)
+        move_aside(&path, trash, "packed-refs")?;
+        write_packed_refs(&path, &checkpoint.control.refs)
     }
 
     /// A ref file that is empty or garbage, or a folder in its place or in that of its log, cannot
     /// be updated by git; it is moved aside.
     fn move_broken_ref(&self, name: &str, trash: &Path) -> Result<bool> {
         let shared = &self.places.repository.common_dir;
-        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_dir());
         let log = shared.join("logs").join(name);
         if is_folder(&log) {
-            move_away(&log, &trash.join("git/logs").join(name))?;
+            move_aside(&log, trash, Path::new("logs").join(name))?;
         }
         let path = shared.join(name);
         let text = read_line_file(&path).unwrap_or_default();
         let broken =
             is_folder(&path) || path.is_file() && ObjectId::parse(text.trim_ascii()).is_none();
         if broken {
-            move_away(&path, &trash.join("git").join(name))?;
+            move_aside(&path, trash, name)?;
         }
         Ok(broken)
     }
@@ -337,13 +335,8 @@ impl Vault {
             .lines()
             .any(|line| line.ends_with(" missing"));
         if missing {
-            let places = &self.repo.places;
-            {
-                link_back(
-                    &places.vault.store().join("objects"),
-                    &places.repository.objects(),
-                )
-            }?;
+            let Places { repository, vault } = &self.repo.places;
+            link_back(&vault.store().join("objects"), &repository.objects())?;
         }
         Ok(missing)
     }
@@ -407,7 +400,7 @@ fn unlock(repository: &Repository, refs: &[&str]) {
         }
     }
     for folder in folders {
-        if fs::symlink_metadata(&folder).is_ok_and(|it| it.is_dir()) {
+        if is_folder(&folder) {
             make_writable(&folder);
         }
     }

@@ -14,14 +14,14 @@ use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::run_state::{Current, RunState};
 use crate::repair::content::{repaired_notice, restore_content};
+use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::{self, Extent};
 use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Places, Repo};
 use crate::store::TOKEN_FILE;
 use ralph_base::files::{
-    Tried, copy_with_time, free_name, move_away, read_if_present, read_line_file, read_plain,
-    write_whole,
+    Tried, copy_with_time, move_away, read_if_present, read_line_file, read_plain, write_whole,
 };
 
 /// What git leaves in HEAD where refs are kept in reftables.
@@ -40,29 +40,6 @@ pub(crate) enum Found {
     Other,
     /// The same repository; these parts were missing and are restored.
     Same(Vec<String>),
-}
-
-/// Restores what is missing of a git directory, where it is still the same repository.
-pub(crate) fn repair(
-    places: &Places,
-    (snapshot, current): (&Snapshot, &Current),
-    (trash, care): (&Path, Care),
-) -> Result<Found> {
-    let repository = &places.repository;
-    if !is_folder(&repository.common_dir) {
-        return Ok(Found::Other);
-    }
-    let has_token = places.vault.belongs_to(repository)?;
-    let is_own_missing = !is_folder(&repository.git_dir);
-    if !has_token && !is_own_missing && !is_same_repository(places, snapshot, current) {
-        return Ok(Found::Other);
-    }
-    let pass = Pass {
-        places,
-        snapshot,
-        trash,
-    };
-    pass.parts(care).map(Found::Same)
 }
 
 impl Places {
@@ -84,15 +61,33 @@ impl Places {
     }
 }
 
-/// One look at what a git directory lacks.
-struct Pass<'a> {
-    places: &'a Places,
-    snapshot: &'a Snapshot,
-    trash: &'a Path,
+/// A repair of a git directory that may lack parts.
+pub(crate) struct DirectoryRepair<'a> {
+    pub places: &'a Places,
+    pub current: &'a Current,
+    /// The last checkpoint.
+    pub snapshot: &'a Snapshot,
+    pub trash: &'a Path,
+    pub care: Care,
 }
 
-impl Pass<'_> {
-    fn parts(&self, care: Care) -> Result<Vec<String>> {
+impl DirectoryRepair<'_> {
+    /// Restores what is missing, where it is still the same repository.
+    pub(crate) fn repair(&self) -> Result<Found> {
+        let repository = &self.places.repository;
+        if !is_folder(&repository.common_dir) {
+            return Ok(Found::Other);
+        }
+        let has_token = self.places.vault.belongs_to(repository)?;
+        let is_own_missing = !is_folder(&repository.git_dir);
+        let is_same = || is_same_repository(self.places, self.snapshot, self.current);
+        if has_token || is_own_missing || is_same() {
+            return self.parts().map(Found::Same);
+        }
+        Ok(Found::Other)
+    }
+
+    fn parts(&self) -> Result<Vec<String>> {
         let Places { repository, vault } = self.places;
         let shared = &repository.common_dir;
         let is_reftable = self.snapshot.control.uses_reftable();
@@ -117,7 +112,7 @@ impl Pass<'_> {
         let extent = if is_half {
             Extent::All
         } else {
-            Extent::Folders(care)
+            Extent::Folders(self.care)
         };
         if lacks_refs {
             self.make_folder("refs")?;
@@ -134,7 +129,7 @@ impl Pass<'_> {
                 git_copy::restore_part((repository, vault), "refs")?;
                 parts.push("refs".to_owned());
             }
-            parts.extend(self.reftable_head()?);
+            parts.extend(repair_head(self.places, REFTABLE_HEAD, self.trash)?);
         } else if is_half || lost_heads || lost_packed {
             restore_refs(self.places, self.snapshot)?;
             parts.push("refs".to_owned());
@@ -155,9 +150,7 @@ impl Pass<'_> {
     /// Makes a folder of the git directory; what is in its place moves to the trash.
     fn make_folder(&self, name: &str) -> Result<()> {
         let path = self.places.repository.common_dir.join(name);
-        if fs::symlink_metadata(&path).is_ok() {
-            move_away(&path, &free_name(&self.trash.join("git").join(name)))?;
-        }
+        move_aside(&path, self.trash, name)?;
         fs::create_dir_all(&path).tried("create", &path)?;
         Ok(())
     }
@@ -171,39 +164,31 @@ impl Pass<'_> {
         };
         let path = self.places.repository.common_dir.join(name);
         let present = read_if_present(&path)?.unwrap_or_default();
-        let lines = |bytes: &[u8]| -> Vec<Vec<u8>> {
-            bytes
-                .split(|byte| *byte == b'\n')
-                .map(<[u8]>::to_vec)
-                .collect()
-        };
-        let present = lines(&present);
-        if lines(&wanted).iter().all(|line| present.contains(line)) {
+        let is_line = |byte: &u8| *byte == b'\n';
+        let present: Vec<&[u8]> = present.split(is_line).collect();
+        if wanted.split(is_line).all(|line| present.contains(&line)) {
             return Ok(None);
         }
-        if fs::symlink_metadata(&path).is_ok() {
-            move_away(&path, &free_name(&self.trash.join("git").join(name)))?;
-        }
+        move_aside(&path, self.trash, name)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).tried("create", folder)?;
         }
         copy_with_time(&kept, &path)?;
         Ok(Some(name.to_owned()))
     }
+}
 
-    /// Git takes no directory without a HEAD for a repository, though it keeps HEAD elsewhere.
-    fn reftable_head(&self) -> Result<Option<String>> {
-        let path = self.places.repository.git_dir.join("HEAD");
-        let text = read_line_file(&path).unwrap_or_default();
-        if text.starts_with(b"ref: refs/") {
-            return Ok(None);
-        }
-        if fs::symlink_metadata(&path).is_ok() {
-            move_away(&path, &free_name(&self.trash.join("git/HEAD")))?;
-        }
-        write_whole(&path, REFTABLE_HEAD.as_bytes(), 0o644)?;
-        Ok(Some("HEAD".to_owned()))
+/// Writes HEAD again where it names neither a branch nor a commit. Git takes no directory without
+/// one for a repository, also where it keeps HEAD elsewhere.
+pub(crate) fn repair_head(places: &Places, head: &str, trash: &Path) -> Result<Option<String>> {
+    let path = places.repository.git_dir.join("HEAD");
+    let text = read_line_file(&path).unwrap_or_default();
+    if text.starts_with(b"ref: refs/") || ObjectId::parse(text.trim_ascii()).is_some() {
+        return Ok(None);
     }
+    move_aside(&path, trash, "HEAD")?;
+    write_whole(&path, head.as_bytes(), 0o644)?;
+    Ok(Some("HEAD".to_owned()))
 }
 
 /// True where a git directory without our token is the one the run began in: the directory itself is
@@ -235,14 +220,7 @@ fn holds(repository: &Repository, id: &ObjectId) -> bool {
 
 fn has_ref(repository: &Repository, name: &str) -> bool {
     let packed = read_plain(&repository.common_dir.join("packed-refs")).unwrap_or_default();
-    repository.common_dir.join(name).is_file()
-        || String::from_utf8_lossy(&packed)
-            .lines()
-            .any(|line| line.split_once(' ').is_some_and(|(_, it)| it == name))
-}
-
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
+    repository.common_dir.join(name).is_file() || packed_in(&packed).contains_key(name)
 }
 
 /// Fills an empty folder of objects from the vault.
@@ -280,8 +258,7 @@ fn restore_refs(places: &Places, snapshot: &Snapshot) -> Result<()> {
     if fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir()) {
         fs::remove_dir(&path).tried("remove", &path)?;
     }
-    write_whole(&path, packed_list(&packed).as_bytes(), 0o644)?;
-    Ok(())
+    write_packed_refs(&path, &packed)
 }
 
 fn packed_in(bytes: &[u8]) -> Refs {
@@ -295,11 +272,12 @@ fn packed_in(bytes: &[u8]) -> Refs {
         .collect()
 }
 
-fn packed_list(refs: &Refs) -> String {
+/// Writes the list of packed refs.
+pub(super) fn write_packed_refs(path: &Path, refs: &Refs) -> Result<()> {
     let lines = refs.iter().map(|(name, id)| format!("{id} {name}\n"));
-    std::iter::once("# pack-refs with: sorted \n".to_owned())
-        .chain(lines)
-        .collect()
+    let list: String = lines.collect();
+    let list = format!("# pack-refs with: sorted \n{list}");
+    Ok(write_whole(path, list.as_bytes(), 0o644)?)
 }
 
 /// Makes a git directory from what the vault holds.

@@ -3,16 +3,15 @@
 //! wherever they really are, and their objects are linked into the vault.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::error::Result;
 use crate::paths::{PREFIX, absolute, is_module_path, normal, show};
 use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
-use crate::tree::manifest::{Entry, Found, Manifest};
+use crate::tree::manifest::{Entry, Manifest};
 use crate::tree::scanned::{Scanned, below};
-use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
+use crate::tree::walk::{Walk, WalkRoot, walk};
 use ralph_base::files::{Tried, absent, read_line_file};
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
@@ -50,11 +49,6 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         enter: &enter,
     };
     let mut whole = walk(root, PREFIX)?;
-    let top = stat_path(&places.repository.git_dir, b"modules")?.map(|found| Found {
-        path: PREFIX.to_vec(),
-        ..found
-    });
-    base.suspect(PREFIX, top, &mut whole.suspects);
     // What is not walked is not skipped either: it goes and comes with its git directory.
     whole.skipped.clear();
     Ok(whole)
@@ -113,7 +107,7 @@ impl Repo {
         let wanted: Vec<_> = module_entries(&base.manifest)
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
-        self.write_back((&Arc::default(), &Arc::default()), wanted, trash)?;
+        self.write_whole_paths(wanted, trash)?;
         self.bring_back_module_objects(base)
     }
 
@@ -144,7 +138,7 @@ impl Repo {
         for folder in &lost {
             let entries = below(&base.manifest.entries, folder);
             let wanted = entries.map(|(path, entry)| (path.clone(), entry.clone()));
-            self.write_back((&Arc::default(), &Arc::default()), wanted.collect(), trash)?;
+            self.write_whole_paths(wanted.collect(), trash)?;
         }
         self.bring_back_module_objects(base)?;
         Ok(lost.into_iter().map(show).collect())

@@ -45,44 +45,33 @@ pub(super) fn is_alive(owner: &str) -> bool {
 /// Every lock file, in the places where git makes them.
 fn find(vault: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let store = vault.join("store");
-    for folder in [
-        vault.to_owned(),
-        vault.join("work"),
-        vault.join("work/info"),
-        vault.join("incoming"),
-        store.clone(),
-        store.join("info"),
-        store.join("objects"),
-        store.join("objects/info"),
-        store.join("objects/pack"),
-    ] {
-        collect(&folder, false, &mut found);
+    for name in ["", "incoming"] {
+        found.extend(split(&vault.join(name)).0);
     }
-    collect(&store.join("refs"), true, &mut found);
-    collect(&store.join("logs"), true, &mut found);
-    let snapshots = fs::read_dir(vault.join("snapshots")).into_iter().flatten();
-    let indexes = snapshots
-        .filter_map(Result::ok)
-        .map(|entry| entry.path().join("index.lock"));
-    found.extend(indexes.filter(|lock| fs::symlink_metadata(lock).is_ok()));
+    let mut folders = ["work", "store", "snapshots"]
+        .map(|name| vault.join(name))
+        .to_vec();
+    while let Some(folder) = folders.pop() {
+        let (locks, mut inside) = split(&folder);
+        // Git makes none beside a loose object.
+        if folder.ends_with("objects") {
+            inside.retain(|it| it.file_name().is_some_and(|name| name.len() > 2));
+        }
+        found.extend(locks);
+        folders.append(&mut inside);
+    }
     found
 }
 
-fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok)
-    {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let path = entry.path();
-        if is_folder && deep {
-            collect(&path, deep, found);
-        } else if !is_folder && path.extension().is_some_and(|it| it == "lock") {
-            found.push(path);
-        }
-    }
+/// The lock files in a folder, and the folders in it.
+fn split(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let listing = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let (folders, files): (Vec<_>, Vec<_>) = listing.partition(is_folder);
+    let files = files.into_iter().map(|entry| entry.path());
+    let locks = files.filter(|path| path.extension().is_some_and(|it| it == "lock"));
+    let folders = folders.into_iter().map(|entry| entry.path());
+    (locks.collect(), folders.collect())
 }
 
 /// True where a git process works on a repository or index in the vault.

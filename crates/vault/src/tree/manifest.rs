@@ -4,7 +4,6 @@
 //! Pure data and comparison; the walk fills it, the checkpoint uses it.
 
 pub(crate) mod codec;
-pub(crate) mod cursor;
 
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
@@ -168,7 +167,7 @@ impl Manifest {
     pub fn suspect(&self, path: &[u8], found: Option<Found>, suspects: &mut Suspects) {
         match (self.entries.get(path), found) {
             (None, Some(found)) => suspects.created.push(found),
-            (Some(entry), Some(found)) if self.may_differ(entry, found.kind, &found.stat) => {
+            (Some(entry), Some(found)) if self.may_differ(entry, &found) => {
                 suspects.touched.push(found);
             }
             (Some(_), None) => suspects.gone.push(path.to_vec()),
@@ -176,14 +175,15 @@ impl Manifest {
         }
     }
 
-    fn may_differ(&self, entry: &Entry, kind: Kind, stat: &Stat) -> bool {
-        if entry.kind != kind {
+    /// True where a path that is there may be other than its entry says.
+    pub(crate) fn may_differ(&self, entry: &Entry, found: &Found) -> bool {
+        if entry.kind != found.kind {
             return true;
         }
-        match kind {
+        match found.kind {
             // Times of a folder change with every file in it.
-            Kind::Folder | Kind::Special => entry.stat.mode != stat.mode,
-            Kind::File | Kind::Link => entry.stat != *stat || self.is_racy(&entry.stat),
+            Kind::Folder | Kind::Special => entry.stat.mode != found.stat.mode,
+            Kind::File | Kind::Link => entry.stat != found.stat || self.is_racy(&entry.stat),
         }
     }
 
@@ -221,7 +221,6 @@ pub struct Found {
 
 #[cfg(test)]
 mod tests {
-    use super::cursor::Cursor;
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -267,7 +266,6 @@ mod tests {
             .collect(),
         };
         let mut suspects = Suspects::default();
-        let mut cursor = Cursor::below(&manifest, b"", &mut suspects);
         let seen = [
             found("grown", 2, hour),
             found("new", 1, hour),
@@ -275,9 +273,10 @@ mod tests {
             found("young", 1, 2 * hour - 1),
         ];
         for it in &seen {
-            cursor.see(&it.path, it.kind, it.stat);
+            manifest.suspect(&it.path, Some(it.clone()), &mut suspects);
         }
-        cursor.finish();
+        manifest.suspect(b"gone", None, &mut suspects);
+        manifest.suspect(b"never there", None, &mut suspects);
         assert_eq!(
             suspects,
             Suspects {

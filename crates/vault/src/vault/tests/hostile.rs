@@ -84,6 +84,19 @@ fn a_run_that_began_on_its_own_branch_keeps_it() {
 }
 
 #[test]
+fn commits_made_after_a_cleanup_survive_its_undo() {
+    let (yard, mut checkpoints, _) = saved("", "echo x > y");
+    checkpoints.finish(FinishChoice::Cleanup).unwrap();
+    yard.git("add y");
+    yard.git("commit -q -m mine");
+    let mine = yard.git("rev-parse main");
+    let undo = checkpoints.prepare_undo().unwrap();
+    checkpoints.carry_out_undo(undo).unwrap();
+    assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/ralph/c\n");
+    assert_eq!(yard.git("rev-parse main"), mine);
+}
+
+#[test]
 fn a_file_that_was_announced_and_removed_does_not_stop_a_cleanup() {
     let (yard, mut checkpoints, _) = saved("echo x > new; git add -N new; rm new", "echo x > y");
     checkpoints.finish(FinishChoice::Cleanup).unwrap();
