@@ -10,7 +10,7 @@ use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, nul_separated};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
-use crate::paths::absolute;
+use crate::paths::{absolute, ancestors};
 use crate::repo::Repo;
 use crate::scan::keeping::entry_of;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
@@ -165,8 +165,7 @@ fn edited(path: &[u8]) -> CheckpointError {
 /// True where something is at the path, or something other than a folder above it.
 fn is_occupied(manifest: &Manifest, path: &[u8]) -> bool {
     let entries = &manifest.entries;
-    let above = (0..path.len()).filter(|at| path[*at] == b'/');
-    let mut above = above.filter_map(|at| entries.get(&path[..at]));
+    let mut above = ancestors(path).filter_map(|folder| entries.get(folder));
     entries.contains_key(path) || above.any(|entry| entry.kind != Kind::Folder)
 }
 
