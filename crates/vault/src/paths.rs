@@ -1,6 +1,8 @@
 //! Paths as git names them: bytes, from the top of the work tree.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// The absolute path of a relative one.
@@ -9,6 +11,23 @@ pub(crate) fn absolute(top: &Path, relative: &[u8]) -> PathBuf {
         return top.to_owned();
     }
     top.join(std::ffi::OsString::from_vec(relative.to_vec()))
+}
+
+/// The folders above the paths, from the top of the work tree.
+pub(crate) fn folders_above(paths: &[Vec<u8>]) -> BTreeSet<&[u8]> {
+    let above = |path| ancestors(path).chain([&b""[..]]);
+    paths.iter().flat_map(|path| above(path)).collect()
+}
+
+/// The folders above a path, without the top of the work tree, nearest first.
+pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = (0..path.len()).rev().filter(|at| path[*at] == b'/');
+    slashes.map(|at| &path[..at])
+}
+
+/// True for a named pipe, also behind a link: git would wait for what is written into it.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo())
 }
 
 /// A path for people.

@@ -11,6 +11,7 @@ pub(crate) mod frozen_config;
 pub(crate) mod git_copy;
 pub(crate) mod git_paths;
 pub(crate) mod identity;
+pub(crate) mod ignored;
 pub(crate) mod objects;
 pub(crate) mod proof;
 pub(crate) mod settings;

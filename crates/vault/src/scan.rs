@@ -23,7 +23,6 @@ use crate::error::{Notice, Result};
 use crate::git::process::Git;
 use crate::paths::{is_module_path, list, show};
 use crate::repo::Repo;
-use crate::repo::visible::check_ignore;
 use crate::stat::now_ns;
 use crate::tree::guard::Limits;
 use crate::tree::manifest::Manifest;
@@ -179,7 +178,7 @@ impl Tree {
             if undecided.is_empty() {
                 break;
             }
-            let ignored = check_ignore(git, &undecided)?;
+            let ignored = repo.check_ignore(git, &undecided)?;
             for folder in undecided {
                 let holds_visible = any_below(tracked, &folder)
                     || below(&base.entries, &folder).any(|(_, entry)| entry.is_visible());

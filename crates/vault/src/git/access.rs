@@ -53,6 +53,10 @@ pub(crate) enum Reason {
     Converted(String),
     #[error("`{0}` is not a plain file")]
     NotAFile(String),
+    #[error("the ignore rules in `{0}` are written strangely, or cannot be read")]
+    OddRules(String),
+    #[error("`{0}` is a link, or another repository")]
+    Elsewhere(String),
     #[error("git prunes objects that were just written")]
     Pruned,
 }

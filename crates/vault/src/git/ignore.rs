@@ -5,10 +5,9 @@
 //! written strangely, a file that cannot be read).
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -16,7 +15,9 @@ use gix_ignore::glob::pattern::Case;
 use gix_ignore::glob::search::pattern::List;
 use gix_ignore::search::{Ignore, pattern_matching_relative_path};
 
-use crate::paths::absolute;
+use super::access::Reason;
+use crate::paths::{absolute, is_pipe, show};
+use ralph_base::files::{absent, read_within};
 
 /// A list that is larger has no rules. Newer versions of git ignore it, older ones fail on it.
 const LARGEST_LIST: u64 = 100 << 20;
@@ -47,21 +48,22 @@ pub(crate) struct IgnoreSettings {
 }
 
 impl<'a> IgnoreRules<'a> {
-    /// The rules of a work tree; none where they are for git alone to read.
-    pub(crate) fn read(top: &'a Path, git_dir: &Path, settings: &IgnoreSettings) -> Option<Self> {
+    /// The rules of a work tree, unless they are for git alone to read.
+    pub(crate) fn read(
+        top: &'a Path,
+        git_dir: &Path,
+        settings: &IgnoreSettings,
+    ) -> Result<Self, Reason> {
         // A sparse checkout may have rules that are only in the index.
         if git_dir.join("info/sparse-checkout").exists() {
-            return None;
+            return Err(Reason::Sparse);
         }
-        let excludes = match settings.excludes_file.as_deref() {
-            Some(path) => Some(excludes_file(path)?),
-            None => default_excludes(),
-        };
         let mut common = Vec::new();
-        for path in excludes.into_iter().chain([git_dir.join("info/exclude")]) {
-            common.push(Rc::new(parse(&bytes_of(File::open(&path))?, path, None)?));
+        let excludes = settings.excludes()?.into_iter();
+        for path in excludes.chain([git_dir.join("info/exclude")]) {
+            common.push(Rc::new(parse(&bytes_of(&path)?, path, None)?));
         }
-        Some(Self {
+        Ok(Self {
             top,
             case: if settings.folds_case {
                 Case::Fold
@@ -73,24 +75,24 @@ impl<'a> IgnoreRules<'a> {
         })
     }
 
-    /// True where a rule ignores the path; none where git is to be asked.
-    pub(crate) fn ignores(&mut self, path: &[u8]) -> Option<bool> {
+    /// True where a rule ignores the path.
+    pub(crate) fn ignores(&mut self, path: &[u8]) -> Result<bool, Reason> {
         let is_odd = |part: &[u8]| matches!(part, b"" | b"." | b"..");
         if path.split(|byte| *byte == b'/').any(is_odd) {
-            return None;
+            return Err(Reason::OddName(show(path)));
         }
         let folder = self.folder(parent(path))?;
         if folder.is_ignored {
-            return Some(true);
+            return Ok(true);
         }
         let metadata = fs::symlink_metadata(absolute(self.top, path));
         let is_folder = metadata.is_ok_and(|metadata| metadata.is_dir());
-        Some(self.is_matched(&folder.lists, path, is_folder))
+        Ok(self.is_matched(&folder.lists, path, is_folder))
     }
 
-    fn folder(&mut self, path: &[u8]) -> Option<Rc<Folder>> {
+    fn folder(&mut self, path: &[u8]) -> Result<Rc<Folder>, Reason> {
         if let Some(known) = self.folders.get(path) {
-            return Some(Rc::clone(known));
+            return Ok(Rc::clone(known));
         }
         let full = absolute(self.top, path);
         let mut folder = Folder {
@@ -99,24 +101,20 @@ impl<'a> IgnoreRules<'a> {
         };
         if !path.is_empty() {
             let above = self.folder(parent(path))?;
-            let is_link = |metadata: fs::Metadata| metadata.is_symlink();
-            if fs::symlink_metadata(&full).is_ok_and(is_link)
-                || fs::symlink_metadata(full.join(".git")).is_ok()
-            {
-                return None;
+            if is_link(&full) || fs::symlink_metadata(full.join(".git")).is_ok() {
+                return Err(Reason::Elsewhere(show(path)));
             }
             folder.is_ignored = above.is_ignored || self.is_matched(&above.lists, path, true);
             folder.lists.clone_from(&above.lists);
         }
         if !folder.is_ignored {
             let source = full.join(".gitignore");
-            let bytes = own_rules(&source)?;
-            let list = parse(&bytes, source, Some(self.top))?;
+            let list = parse(&own_rules(&source)?, source, Some(self.top))?;
             folder.lists.push(Rc::new(list));
         }
         let folder = Rc::new(folder);
         self.folders.insert(path.to_vec(), Rc::clone(&folder));
-        Some(folder)
+        Ok(folder)
     }
 
     /// The last rule that matches decides: of the nearest list, then of those above, then of all.
@@ -137,36 +135,46 @@ fn parent(path: &[u8]) -> &[u8] {
     &path[..slash.unwrap_or(0)]
 }
 
-/// The bytes of a list; no bytes where it is absent, none where it cannot be read.
-fn bytes_of(opened: io::Result<File>) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    match opened {
-        Ok(file) if file.metadata().is_ok_and(|it| it.len() > LARGEST_LIST) => 0,
-        Ok(mut file) => file.read_to_end(&mut bytes).ok()?,
-        Err(error) if ralph_base::files::absent(&error) => 0,
-        Err(_) => return None,
-    };
-    Some(bytes)
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+fn odd_rules(path: &Path) -> Reason {
+    Reason::OddRules(path.display().to_string())
+}
+
+/// The bytes of a list; none where it is absent, or a pipe, which git would wait for.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Reason> {
+    if is_pipe(path) {
+        return Ok(Vec::new());
+    }
+    match read_within(path, LARGEST_LIST) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if absent(&error) || error.kind() == io::ErrorKind::FileTooLarge => {
+            Ok(Vec::new())
+        }
+        Err(_) => Err(odd_rules(path)),
+    }
 }
 
 /// The bytes of a list in the work tree, where git follows no links.
-fn own_rules(path: &Path) -> Option<Vec<u8>> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => bytes_of(File::open(path)),
-        // Git would wait for what is written into a pipe.
-        Ok(metadata) if metadata.file_type().is_fifo() => Some(Vec::new()),
-        Err(error) if ralph_base::files::absent(&error) => Some(Vec::new()),
-        _ => None,
+pub(crate) fn own_rules(path: &Path) -> Result<Vec<u8>, Reason> {
+    if is_link(path) {
+        return Err(odd_rules(path));
     }
+    bytes_of(path)
 }
 
-/// Reads a list; none where it holds what only git should read.
-fn parse(bytes: &[u8], source: PathBuf, root: Option<&Path>) -> Option<List<Ignore>> {
+/// Reads a list, unless it holds what only git should read.
+fn parse(bytes: &[u8], source: PathBuf, root: Option<&Path>) -> Result<List<Ignore>, Reason> {
+    let odd = odd_rules(&source);
     // Git drops a carriage return at the end, too.
     if bytes.contains(&0) || bytes.ends_with(b"\r") {
-        return None;
+        return Err(odd);
     }
-    let list = List::from_bytes(bytes, source, root, Ignore::default()).ok()?;
+    let Ok(list) = List::from_bytes(bytes, source, root, Ignore::default()) else {
+        return Err(odd);
+    };
     let is_reversed = |text: &[u8]| text.windows(3).any(|it| it[1] == b'-' && it[0] > it[2]);
     let is_odd = |text: &[u8]| {
         has_glued_stars(text)
@@ -175,7 +183,10 @@ fn parse(bytes: &[u8], source: PathBuf, root: Option<&Path>) -> Option<List<Igno
             || text.contains(&b'[') && is_reversed(text)
     };
     let mut patterns = list.patterns.iter().map(|it| it.pattern.text.as_slice());
-    (!patterns.any(is_odd)).then_some(list)
+    if patterns.any(is_odd) {
+        return Err(odd);
+    }
+    Ok(list)
 }
 
 /// True where two stars stand beside something other than a slash, which is not matched as git does it.
@@ -186,13 +197,20 @@ fn has_glued_stars(pattern: &[u8]) -> bool {
         .any(|part| part != b"**")
 }
 
-/// Where a configured list is; none where git must find out.
-fn excludes_file(path: &str) -> Option<PathBuf> {
-    let path = match path.strip_prefix("~/") {
-        Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
-        None => PathBuf::from(path),
-    };
-    path.is_absolute().then_some(path)
+impl IgnoreSettings {
+    /// Where the list for all repositories is, unless git must find out.
+    pub(crate) fn excludes(&self) -> Result<Option<PathBuf>, Reason> {
+        let Some(path) = self.excludes_file.as_deref() else {
+            return Ok(default_excludes());
+        };
+        let home = || std::env::var_os("HOME").map(PathBuf::from);
+        let path = match path.strip_prefix("~/") {
+            Some(rest) => home().map(|home| home.join(rest)),
+            None => Some(PathBuf::from(path)),
+        };
+        let path = path.filter(|path| path.is_absolute());
+        path.map(Some).ok_or(Reason::Setting("core.excludesfile"))
+    }
 }
 
 /// The list git reads where none is configured.

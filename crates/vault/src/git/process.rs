@@ -159,9 +159,14 @@ impl Git {
         &self.directory
     }
 
-    /// Where it looks for files, if anywhere.
-    pub fn work_tree(&self) -> Option<&Path> {
-        self.work_tree.as_deref()
+    /// The same with another work tree.
+    #[must_use]
+    pub fn with_work_tree(&self, work_tree: &Path) -> Self {
+        Self {
+            work_tree: Some(work_tree.to_owned()),
+            current_dir: work_tree.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// The same with another index file.

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::object_id::{ObjectFormat, ObjectId};
 use crate::git::process::{Git, GitError, harden};
+use crate::paths::is_pipe;
 use ralph_base::files::read_line_file;
 
 /// Where the repository is.
@@ -289,7 +289,7 @@ fn find_pipe(directory: &Path) -> Option<PathBuf> {
     let inside = [git_dir, common_dir].map(|folder| names.map(|name| folder.join(name)));
     std::iter::once(work_tree.join(".git"))
         .chain(inside.into_iter().flatten())
-        .find(|path| std::fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo()))
+        .find(|path| is_pipe(path))
 }
 
 fn branch_head(name: &str, refs: &Refs) -> Head {

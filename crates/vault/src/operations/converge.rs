@@ -20,10 +20,9 @@ use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
 use crate::git::process::GitError;
 use crate::operations::twins::{Twins, keep_owner};
-use crate::paths::{absolute, is_module_path, show};
+use crate::paths::{absolute, ancestors, is_module_path, show};
 use crate::repo::objects::open_raw;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::visible::check_ignore;
 use crate::repo::{Places, Repo};
 use crate::tree::guard::is_rules;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted, compare};
@@ -148,7 +147,7 @@ impl Repo {
         let ignored = if asked.is_empty() {
             HashSet::new()
         } else {
-            check_ignore(&self.work.patient().with_index(goal.index), &asked)?
+            self.check_ignore(&self.work.patient().with_index(goal.index), &asked)?
         };
         let stays: BTreeSet<&Vec<u8>> = ignored.iter().chain(known).collect();
         let holds_what_stays = |folder: &[u8]| {
@@ -312,14 +311,6 @@ impl Repo {
 /// True below a folder with a repository of its own: git does not answer for such paths.
 fn inside_nested(now: &Manifest, path: &[u8]) -> bool {
     ancestors(path).any(|folder| now.entries.contains_key(&[folder, b"/.git"].concat()))
-}
-
-/// The folders above a path, nearest first.
-pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let parent = |path: &[u8]| path.iter().rposition(|byte| *byte == b'/');
-    std::iter::successors(parent(path).map(|at| &path[..at]), move |folder| {
-        parent(folder).map(|at| &folder[..at])
-    })
 }
 
 /// Writes single paths.

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::converge::ancestors;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, GitError, nul_separated};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
-use crate::paths::{absolute, show};
+use crate::paths::{absolute, ancestors, show};
 use crate::repo::Repo;
 use crate::scan::keeping::entry_of;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};

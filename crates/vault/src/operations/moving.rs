@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::converge::{FoundTree, Goal, Reach, ancestors};
+use super::converge::{FoundTree, Goal, Reach};
 use crate::error::{Notice, Result};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
-use crate::paths::show;
+use crate::paths::{ancestors, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;

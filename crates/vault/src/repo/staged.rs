@@ -4,7 +4,6 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-use super::visible::check_ignore;
 use crate::error::Result;
 use crate::git::process::nul_separated;
 use crate::journal::run_state::Current;
@@ -66,7 +65,7 @@ impl Repo {
         }
         if !staged.removed.is_empty() {
             // Asked with an index that does not have them: what is tracked is never ignored.
-            let ignored = check_ignore(&index, &staged.removed)?;
+            let ignored = self.check_ignore(&index, &staged.removed)?;
             staged.removed.retain(|path| ignored.contains(path));
         }
         for path in &staged.removed {

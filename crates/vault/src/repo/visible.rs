@@ -1,19 +1,16 @@
 //! What the user sees: the index, tree and commit of a checkpoint, made in a private index with
 //! git's own semantics (line endings, filters, modes), without touching HEAD, index or files.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
-use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::{fs, io};
 
 use super::control::Control;
-use super::frozen_config::{flat, value_of};
+use super::frozen_config::flat;
 use super::settings::RawSettings;
 use crate::error::{Notice, Result};
-use crate::git::ignore::{IgnoreRules, IgnoreSettings};
-use crate::git::process::{Git, GitError, Started, nul_separated};
-use crate::paths::show;
+use crate::git::process::{Git, GitError, Started};
+use crate::paths::{absolute, ancestors, folders_above, is_pipe, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
@@ -113,10 +110,9 @@ impl Repo {
 
     /// Git that uses no attributes where a pipe is in their place: it would wait for the pipe.
     pub(crate) fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
-        let is_piped = git
-            .work_tree()
-            .is_some_and(|top| has_piped_attributes(top, paths));
-        if is_piped {
+        let top = &self.places.repository.work_tree;
+        let is_piped = |folder: &[u8]| is_pipe(&absolute(top, folder).join(".gitattributes"));
+        if folders_above(paths).into_iter().any(is_piped) {
             git.with_attributes_of(self.places.repository.format.empty_tree())
         } else {
             git.clone()
@@ -127,7 +123,7 @@ impl Repo {
     fn report_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
         let top = &self.places.repository.work_tree;
         let is_link = |path: &Vec<u8>| {
-            let metadata = fs::symlink_metadata(crate::paths::absolute(top, path));
+            let metadata = fs::symlink_metadata(absolute(top, path));
             metadata.is_ok_and(|metadata| metadata.is_symlink())
         };
         let links = paths
@@ -215,64 +211,11 @@ fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<V
         .collect()
 }
 
-/// Says which paths are ignored and not tracked.
-pub(crate) fn check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
-    let in_question = perhaps_ignored(git, paths);
-    if in_question.is_empty() {
-        return Ok(HashSet::new());
-    }
-    ask_check_ignore(git, &in_question)
-}
-
-/// The paths a rule may ignore: whether they are tracked is for git to say.
-fn perhaps_ignored(git: &Git, paths: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut paths = paths.to_vec();
-    if let Some(top) = git.work_tree()
-        && let Ok(config) = fs::read_to_string(git.directory().join("config"))
-        && let Some(mut rules) = IgnoreRules::read(top, git.directory(), &ignore_settings(&config))
-    {
-        paths.retain(|path| rules.ignores(path) != Some(false));
-    }
-    paths
-}
-
-fn ignore_settings(config: &str) -> IgnoreSettings {
-    let folds = value_of(config, "core.ignorecase");
-    let folds = folds.is_some_and(|value| !["false", "no", "off", "0"].contains(&value.as_str()));
-    IgnoreSettings {
-        excludes_file: value_of(config, "core.excludesfile"),
-        // Elsewhere git runs with names that differ by case, whatever the configuration says.
-        folds_case: cfg!(target_os = "macos") && folds,
-    }
-}
-
-fn ask_check_ignore(git: &Git, paths: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
-    let args = ["check-ignore", "-z", "--stdin"].map(OsString::from);
-    let mut input = Vec::new();
-    for path in paths {
-        // A file may be called `:!x`, which git would take for more than a name.
-        if path.starts_with(b":") {
-            input.extend_from_slice(b"./");
-        }
-        input.extend_from_slice(path);
-        input.push(0);
-    }
-    let output = git.output(&args, &input)?;
-    // 1 means that none is ignored.
-    if output.status.code() == Some(1) {
-        return Ok(HashSet::new());
-    }
-    let ignored = output.answer("check-ignore".to_owned())?;
-    let plain = |path: &[u8]| path.strip_prefix(b"./").unwrap_or(path).to_vec();
-    Ok(nul_separated(&ignored).map(plain).collect())
-}
-
 /// True where a folder above the path is a symbolic link now.
 fn is_behind_link(top: &Path, path: &[u8]) -> bool {
-    let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
-    slashes.into_iter().any(|at| {
-        let folder = crate::paths::absolute(top, &path[..at]);
-        fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_symlink())
+    ancestors(path).any(|folder| {
+        let metadata = fs::symlink_metadata(absolute(top, folder));
+        metadata.is_ok_and(|metadata| metadata.is_symlink())
     })
 }
 
@@ -310,21 +253,6 @@ fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
         &nul_joined(paths),
     )
     .map(drop)
-}
-
-/// True where a pipe is in the place of attributes that git would read for these paths.
-fn has_piped_attributes(top: &Path, paths: &[Vec<u8>]) -> bool {
-    let folders: HashSet<&[u8]> = paths
-        .iter()
-        .flat_map(|path| {
-            let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
-            slashes.map(|at| &path[..at]).chain([&path[..0]])
-        })
-        .collect();
-    folders.into_iter().any(|folder| {
-        let file = crate::paths::absolute(top, folder).join(".gitattributes");
-        fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
-    })
 }
 
 /// Paths as git reads them, each with its end.

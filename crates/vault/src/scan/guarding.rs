@@ -14,7 +14,6 @@ use crate::paths::{is_module_path, list, list_paths, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::staged::Staged;
-use crate::repo::visible::check_ignore;
 use crate::scan::Tree;
 use crate::tree::guard::{Guard, Limits, guard, is_rules, looks_like_secret};
 use crate::tree::manifest::{Found, Kind, Lane, Manifest};
@@ -81,7 +80,7 @@ impl Tree {
             return Ok(lanes);
         }
         let paths: Vec<Vec<u8>> = asked.iter().map(|found| found.path.clone()).collect();
-        let ignored = check_ignore(git, &paths)?;
+        let ignored = repo.check_ignore(git, &paths)?;
         for (found, path) in asked.into_iter().zip(paths) {
             let lane = if ignored.contains(&path) {
                 Lane::Ignored
@@ -173,7 +172,7 @@ impl Tree {
         if asked.is_empty() {
             return Ok(None);
         }
-        let ignored = check_ignore(git, &asked)?;
+        let ignored = repo.check_ignore(git, &asked)?;
         asked.retain(|path| {
             !ignored.contains(path) && self.reported.borrow_mut().insert(path.clone())
         });

@@ -662,6 +662,36 @@ fn git_does_not_wait_for_a_pipe_in_place_of_ignore_rules() {
     assert_eq!(sandbox.commits().len(), 3);
 }
 
+/// Git is asked about what a rule ignores, and about all where a rule is written strangely. A pipe is
+/// no rules; all others hold.
+#[test]
+fn git_does_not_wait_for_pipes_in_place_of_rules_where_it_is_asked_about_them() {
+    let sandbox = prepared(
+        "mkdir one two; echo '*.log' > .gitignore; echo 'a**z' > two/.gitignore; echo '*.tmp' > excludes
+        git config core.excludesFile $PWD/excludes; mkdir -p .git/info; echo '*.swp' > .git/info/exclude
+        git add -A; git commit -qm rules",
+    );
+    sandbox.agent(&format!(
+        "for f in .gitignore one/.gitignore excludes; do rm -f $f; mkfifo -m 444 $f; done
+        for f in a.swp b.log one/c.swp one/d.tmp two/abcz two/e.swp two/f; do echo x > $f; done\n{GOOD}"
+    ));
+    sandbox
+        .run(&[
+            "loop",
+            "c",
+            "--on-finish",
+            "keep",
+            "--command-timeout",
+            "2s",
+        ])
+        .ends_with(0);
+    assert_eq!(
+        sandbox.git("diff --name-status main HEAD"),
+        "D\t.gitignore\nA\tb.log\nD\texcludes\nA\tone/d.tmp\nM\topenspec/changes/c/tasks.md\n\
+         A\tstory-1.txt\nA\tstory-2.txt\nA\ttwo/f\n"
+    );
+}
+
 #[test]
 fn remotes_in_the_branches_and_remotes_folders_are_restored() {
     let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use pretty_assertions::assert_eq;
 
-use super::{IgnoreRules, IgnoreSettings};
+use super::{IgnoreRules, IgnoreSettings, Reason};
 
 /// Lines that are easily read otherwise than git reads them.
 const LINES: &[&str] = &[
@@ -286,9 +286,9 @@ fn compare(top: &Path, settings: &IgnoreSettings, paths: &[Vec<u8>]) {
     let (mut unsure, mut ours) = (BTreeSet::new(), BTreeSet::new());
     for path in paths {
         match rules.ignores(path) {
-            None => unsure.insert(path.clone()),
-            Some(true) => ours.insert(path.clone()),
-            Some(false) => false,
+            Err(_) => unsure.insert(path.clone()),
+            Ok(true) => ours.insert(path.clone()),
+            Ok(false) => false,
         };
     }
     let asked: BTreeSet<Vec<u8>> = answer
@@ -311,15 +311,15 @@ fn git_is_asked_where_something_is_odd() {
     std::os::unix::fs::symlink("../rules", top.join("linked/.gitignore")).unwrap();
     std::os::unix::fs::symlink("linked", top.join("link")).unwrap();
     let ignores = |path: &[u8]| IgnoreRules::read(&top, &git_dir, &settings)?.ignores(path);
-    assert_eq!(ignores(b"plain"), Some(false));
+    assert_eq!(ignores(b"plain"), Ok(false));
     for path in [
         "inner/a", "linked/a", "link/a", "a//b", "a/../b", "./a", "a/",
     ] {
-        assert_eq!(ignores(path.as_bytes()), None, "{path}");
+        assert!(ignores(path.as_bytes()).is_err(), "{path}");
     }
     for line in GLUED {
         fs::write(top.join(".gitignore"), format!("x\n{line}\n")).unwrap();
-        assert_eq!(ignores(b"plain"), None, "{line}");
+        assert!(ignores(b"plain").is_err(), "{line}");
     }
     fs::remove_file(top.join(".gitignore")).unwrap();
     for odd in ["~other/x", "relative", ""] {
@@ -327,8 +327,8 @@ fn git_is_asked_where_something_is_odd() {
             excludes_file: Some(odd.to_owned()),
             folds_case: false,
         };
-        assert!(IgnoreRules::read(&top, &git_dir, &odd).is_none());
+        assert!(IgnoreRules::read(&top, &git_dir, &odd).is_err());
     }
     fs::write(git_dir.join("info/sparse-checkout"), "").unwrap();
-    assert_eq!(ignores(b"plain"), None);
+    assert_eq!(ignores(b"plain"), Err(Reason::Sparse));
 }
