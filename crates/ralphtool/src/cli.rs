@@ -56,7 +56,7 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     crash::install();
     os::started();
-    // The hook has told the user by then; what is left is the exit code.
+    // The hook has shown the message by then; what is left is the exit code.
     catch_unwind(AssertUnwindSafe(|| parse_and_run(&args)))
         .unwrap_or_else(|_| FailureKind::System.exit_code().into())
 }
@@ -124,10 +124,10 @@ fn explain(message: &clap::Error) -> ExitCode {
     u8::try_from(message.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Tells the user, once, on stderr.
+/// Shows the failure on stderr.
 fn report(failure: &Failure, context: &Context) -> ExitCode {
     let mut stderr = std::io::stderr().lock();
-    // There is no further place to complain to.
+    // There is nowhere else to report a failure.
     let mut page = Page::new(context.paint_for(&std::io::stderr()));
     write_failure(&mut page, failure);
     let _ = stderr.write_all(page.text.as_bytes());

@@ -279,7 +279,7 @@ fn hint_at_gates(
     }
     let text = "no gates are set; `ralphtool init` finds the tests of this repository";
     let line = context.paint_for(&std::io::stderr()).apply(DIM, text);
-    // There is no further place to complain to.
+    // There is nowhere else to report a failure.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

@@ -12,7 +12,7 @@ pub(super) fn install() {
         // The message must be seen, and the shell usable after it.
         session::restore_terminal();
         let mut stderr = io::stderr().lock();
-        // There is no further place to complain to.
+        // There is nowhere else to report a failure.
         let _ = write(&mut stderr, info, &Backtrace::capture());
     }));
 }

@@ -58,7 +58,7 @@ pub(super) struct GcArguments {
     pub(super) json: bool,
 }
 
-/// Reads an age; `off` would be a riddle here.
+/// Reads an age; `off` has no meaning here.
 fn age(text: &str) -> Result<Duration, BadAmount> {
     let limit: TimeLimit = text.parse()?;
     match limit.0 {

@@ -1,4 +1,4 @@
-//! `ralphtool prompt`: what an agent would be told.
+//! `ralphtool prompt`: the prompt an agent would get.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;

@@ -113,11 +113,11 @@ fn report(
                     let now = Timestamp::now();
                     for record in &records {
                         reporter.show(record, now)?;
-                        let told = caller.as_mut().and_then(|caller| caller.hear(record));
-                        if let Some(told) = told {
+                        let notice = caller.as_mut().and_then(|caller| caller.hear(record));
+                        if let Some(notice) = notice {
                             reporter.flush()?;
                             let mut out = output::stdout();
-                            out.write_all(bell::call(&told.message).as_bytes())?;
+                            out.write_all(bell::call(&notice.message).as_bytes())?;
                             out.flush()?;
                         }
                     }

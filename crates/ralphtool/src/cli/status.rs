@@ -77,7 +77,7 @@ async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
     }
 }
 
-/// Looks for the run of the repository at hand.
+/// Looks for the run of the repository the command works in.
 pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
     let repository = repository_to_read(context)?;
     let vault = context.vault(&repository)?;

@@ -11,7 +11,7 @@ use crate::ui::style::WARN;
 use crate::ui::text::clean;
 use ralph_run::failure::Failure;
 
-/// A writer that swallows everything once its reader has gone.
+/// A writer that drops everything once its reader has closed the pipe.
 pub(crate) struct PipeSafe<W> {
     inner: W,
     gone: bool,
@@ -99,12 +99,12 @@ pub(crate) fn json(value: &impl Serialize) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Tells the user what to know on stderr, a line each; the work goes on.
+/// Writes warnings to stderr, a line each.
 pub(crate) fn warn<T: AsRef<str>>(context: &Context, messages: impl IntoIterator<Item = T>) {
     let stderr = io::stderr();
     let label = context.paint_for(&stderr).apply(WARN, "warning:");
     for message in messages {
-        // There is no further place to complain to.
+        // There is nowhere else to report a failure.
         let _ = writeln!(stderr.lock(), "{label} {}", clean(message.as_ref()));
     }
 }

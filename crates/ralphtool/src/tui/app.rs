@@ -30,7 +30,7 @@ const NOTICE: Duration = Duration::from_secs(6);
 /// How long keys choose nothing after the screen changed while the user was typing.
 const SHIELD_MS: i64 = 1_500;
 
-/// What follows when the run at hand is over.
+/// What follows when the current run is over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Then {
     #[default]
@@ -95,7 +95,7 @@ pub(crate) struct App {
     /// Until then a key may still be meant for the run that has just ended.
     shielded_until: Option<Timestamp>,
     changed: bool,
-    /// What the message at hand asks for.
+    /// What the current message asks for.
     request: Option<Request>,
 }
 
@@ -188,13 +188,13 @@ impl App {
         }
     }
 
-    /// Whether the run at hand is steered in another terminal.
+    /// Whether the current run is steered in another terminal.
     pub(super) fn is_read_only(&self) -> bool {
         let mode = self.run.as_ref().map(|run| run.mode);
         matches!(mode, Some(RunMode::Attached { .. }))
     }
 
-    /// The pane of the screen at hand.
+    /// The pane of the current screen.
     fn pane(&self) -> Option<&TextPane> {
         match (self.screen, &self.preview, &self.run) {
             (Screen::Preview, Some(preview), _) => Some(preview.tabs.pane()),
@@ -267,7 +267,7 @@ impl App {
         }
     }
 
-    /// What the screen at hand would show and is not known.
+    /// What the current screen needs and does not have yet.
     fn missing(&mut self) -> Option<Query> {
         let run = self.run.as_mut()?;
         match self.screen {
@@ -318,7 +318,7 @@ impl App {
                     self.request = self.completion.keep().map(Request::Command);
                 }
             }
-            // The question was about the story that was at hand then.
+            // The question was about the story before.
             (Event::StoryStarted { .. }, _) if self.confirmation == Some(Confirmation::Skip) => {
                 self.confirmation = None;
                 self.say("nothing was skipped: the next story has begun");

@@ -1,4 +1,4 @@
-//! A box over the screen that asks or tells something, with the keys that answer it.
+//! A box over the screen that asks or says something, with the keys that answer it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -12,7 +12,7 @@ pub(crate) struct LineEdit {
     cursor: usize,
 }
 
-/// The part of a text that is in sight.
+/// The visible part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View {
     /// What is to be drawn.
@@ -65,7 +65,7 @@ impl LineEdit {
         }
     }
 
-    /// What of it is in sight in the given number of columns; the cursor always is, even behind the end.
+    /// The part that is visible in the given number of columns; the cursor always is, even behind the end.
     pub(crate) fn view(&self, columns: usize) -> View {
         let mut room = columns.saturating_sub(1);
         let mut shown = Vec::new();

@@ -100,7 +100,7 @@ pub(crate) enum Request {
     Copy(String),
     Notify(String),
     Start(Box<Start>),
-    /// Tell the running loop something.
+    /// Send a command to the running loop.
     Command(UserCommand),
     /// Look up something.
     Query(Query),
@@ -254,7 +254,7 @@ pub(crate) struct Previewed {
     pub(crate) settings: Settings,
     /// What to know before a start.
     pub(crate) remarks: Vec<Remark>,
-    /// What an agent would be told next.
+    /// The prompt the next agent would get.
     pub(crate) prompt: String,
     /// A run of this change is open.
     pub(crate) open: bool,

@@ -123,7 +123,7 @@ pub(crate) async fn attach(
     }
 }
 
-/// Tells the screen what happens in the run, for as long as that can be read.
+/// Sends the screen what happens in the run, for as long as that can be read.
 async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
     let mut interrupted = false;
     loop {
@@ -273,8 +273,8 @@ impl Session {
         let messages = self.messages.clone();
         let collected = self.queue.collect(records, move |record| {
             let caller = caller.as_mut();
-            if let Some(told) = caller.and_then(|caller| caller.hear(record)) {
-                let _ = messages.send(Msg::Notify(told.message));
+            if let Some(notice) = caller.and_then(|caller| caller.hear(record)) {
+                let _ = messages.send(Msg::Notify(notice.message));
             }
         });
         let end = Box::pin(ready.run(audience, Some(commands))).await;

@@ -80,7 +80,7 @@ impl TextPane {
         self.settle();
     }
 
-    /// Sets how many lines are in sight.
+    /// Sets how many lines are visible.
     pub(crate) fn set_height(&mut self, height: usize) {
         if self.height != height {
             self.height = height;
@@ -305,7 +305,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
     lines.join("\n")
 }
 
-/// The first line to show of `height` lines, so that the selected one is in sight.
+/// The first line to show of `height` lines, so that the selected one is visible.
 pub(crate) fn scrolled(top: usize, selected: usize, height: usize) -> usize {
     top.clamp((selected + 1).saturating_sub(height.max(1)), selected)
 }

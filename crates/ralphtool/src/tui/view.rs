@@ -1,4 +1,4 @@
-//! Draws the app: the screen at hand, a line of keys below it, and whatever is in front.
+//! Draws the app: the current screen, a line of keys below it, and whatever is in front.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

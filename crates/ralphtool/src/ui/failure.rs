@@ -12,14 +12,14 @@ use ralph_run::failure::Failure;
 /// Writes the failure, its causes and what to do next.
 pub(crate) fn write_failure(page: &mut Page, failure: &Failure) {
     write_labelled(page, "", (BAD, "error:"), failure.message());
-    let mut told = failure.message().to_owned();
+    let mut shown = failure.message().to_owned();
     let mut cause = failure.source();
     while let Some(error) = cause {
         let text = error.to_string();
         // Some errors repeat their cause in their own words.
-        if !told.contains(&text) {
+        if !shown.contains(&text) {
             write_labelled(page, "  ", (WARN, "because:"), &text);
-            told = text;
+            shown = text;
         }
         cause = error.source();
     }

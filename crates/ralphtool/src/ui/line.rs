@@ -245,7 +245,7 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
     alert(BAD, format!("{attempt} {verb}: {why} · {parts}")).with(details)
 }
 
-/// The lines that tell most: a gate's last ones, of all others the first.
+/// The most useful lines: the last ones of a gate, the first ones of anything else.
 fn shortened(mut lines: Vec<String>, kind: FailureKind) -> Vec<String> {
     if lines.len() <= REASON_LINES {
         return lines;

@@ -90,7 +90,7 @@ impl Summary {
             let red = self.red_gates.iter().map(String::as_str);
             figures.extend(words::still_red(red).map(|told| ("gates", told)));
         }
-        figures.push(("branch", self.whereabouts()));
+        figures.push(("branch", self.branch_and_head()));
         if let (Outcome::Exhausted { .. }, Some(path)) = (&ended.outcome, &self.transcript) {
             figures.push(("transcript", path.clone()));
         }
@@ -98,7 +98,7 @@ impl Summary {
     }
 
     /// Where the work is and where HEAD is.
-    fn whereabouts(&self) -> String {
+    fn branch_and_head(&self) -> String {
         let Some(finished) = &self.finished else {
             return self.branch.clone();
         };
@@ -132,7 +132,7 @@ impl Summary {
         let open = ended.stories_done < ended.stories_total;
         if open && ended.outcome != Outcome::AllDone {
             // Where the work went home, the run is over.
-            let command = if self.went_home() {
+            let command = if self.is_cleaned_up() {
                 format!("ralphtool loop {}", shell(&self.change))
             } else {
                 "ralphtool resume".to_owned()
@@ -148,7 +148,7 @@ impl Summary {
         next
     }
 
-    fn went_home(&self) -> bool {
+    fn is_cleaned_up(&self) -> bool {
         let finished = self.finished.as_ref();
         finished.is_some_and(|finished| finished.choice == FinishChoice::Cleanup)
     }
@@ -161,7 +161,7 @@ impl Summary {
         }
         let (branch, original) = (&self.branch, &self.original);
         let cleanup = "ralphtool finish --cleanup".to_owned();
-        if self.went_home() {
+        if self.is_cleaned_up() {
             return [
                 ("git status", "what changed"),
                 ("git diff", "the changes to tracked files"),

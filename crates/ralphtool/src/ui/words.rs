@@ -1,4 +1,4 @@
-//! The words of the user's language: counts, times, sizes, and what outcomes are called.
+//! Values as words: counts, times, sizes, and what outcomes are called.
 
 use std::fmt::Display;
 use std::time::Duration;

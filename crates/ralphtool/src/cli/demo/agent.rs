@@ -42,7 +42,7 @@ pub(in crate::cli) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
 }
 
 fn report(message: &str, code: u8) -> ExitCode {
-    // There is no further place to complain to.
+    // There is nowhere else to report a failure.
     let _ = writeln!(io::stderr(), "error: {message}");
     code.into()
 }

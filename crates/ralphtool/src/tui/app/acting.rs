@@ -204,7 +204,7 @@ impl App {
         }
     }
 
-    /// Whether the loop has not told its end yet.
+    /// Whether the loop has not reported its end yet.
     fn is_at_work(&self) -> bool {
         let run = self.run.as_ref();
         run.is_some_and(|run| run.mode == RunMode::Live && run.over.is_none())

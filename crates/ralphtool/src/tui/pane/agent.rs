@@ -372,7 +372,7 @@ impl AgentPane {
     }
 }
 
-/// Tells a grown entry from the one that was rendered.
+/// The length of a text that can grow: a rendered entry of another length is out of date.
 fn size(event: &AgentEvent) -> usize {
     match event {
         AgentEvent::Text { text } | AgentEvent::Thinking { text } => text.len(),

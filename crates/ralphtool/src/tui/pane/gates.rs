@@ -31,7 +31,7 @@ pub(crate) struct GatesPane {
 }
 
 impl GatesPane {
-    /// No gate of the story that is shown has run. The end of an output is what tells.
+    /// No gate of the story that is shown has run. An output is shown from its end.
     pub(crate) fn forget(&mut self) {
         let mut text = std::mem::take(&mut self.text);
         text.follow();

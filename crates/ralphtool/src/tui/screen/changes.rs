@@ -69,7 +69,7 @@ impl Changes {
         &self.filter
     }
 
-    /// Sets how many lines are in sight.
+    /// Sets how many lines are visible.
     pub(crate) fn set_size(&mut self, rows: u16) {
         self.height = usize::from(rows.saturating_sub(4)).max(1);
         self.settle();
@@ -228,7 +228,7 @@ impl Changes {
         let (text, style) = match &row.state {
             ChangeState::Unreadable { reason } => (format!("invalid: {}", clean(reason)), BAD),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
-            // What tells it from another of the same name.
+            // What distinguishes it from another of the same name.
             _ if row.target != row.name => (clean(&row.target), DIM),
             _ => return Vec::new(),
         };

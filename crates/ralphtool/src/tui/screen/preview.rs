@@ -227,7 +227,7 @@ impl Preview {
         let columns = usize::from(inner.width).max(8);
         let remarks = data.remarks.iter();
         lines.extend(remarks.flat_map(|remark| remark_lines(remark, columns)));
-        // The selected setting stays in sight.
+        // The selected setting stays visible.
         let height = usize::from(inner.height);
         let skip = (cursor + 1).saturating_sub(height);
         let mut lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();

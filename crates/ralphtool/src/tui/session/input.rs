@@ -40,7 +40,7 @@ fn message(event: Event) -> Option<Msg> {
     }
 }
 
-/// Panics if this is the key that `RALPHTOOL_PANIC_KEY=CHARACTER` names: the seam of the crash test,
+/// Panics if this is the key that `RALPHTOOL_PANIC_KEY=CHARACTER` names: a hook for the crash test,
 /// which a release build does not have.
 #[cfg(debug_assertions)]
 pub(super) fn panic_if_named(key: &KeyEvent) {
@@ -50,6 +50,6 @@ pub(super) fn panic_if_named(key: &KeyEvent) {
     assert!(!is_it, "the key that panics was pressed");
 }
 
-/// Does nothing without the seam.
+/// A release build has no such hook.
 #[cfg(not(debug_assertions))]
 pub(super) fn panic_if_named(_key: &KeyEvent) {}

@@ -2,23 +2,23 @@
 //! times a second.
 //!
 //! What the agent does is drawn every 50 ms at most, and leaves room for what keys do: a
-//! picture for a key may follow a calm one after 17 ms, and another one for a key after 34 ms. So
+//! frame for a key may follow a calm one after 17 ms, and another one for a key after 34 ms. So
 //! thirty of them always take more than a second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// From any picture to one that no key asked for.
+/// From any frame to one that no key asked for.
 const CALM: Duration = Duration::from_millis(50);
 
-/// From a calm picture to one that a key asked for.
+/// From a calm frame to one that a key asked for.
 const AFTER_CALM: Duration = Duration::from_millis(17);
 
 /// From one that a key asked for to the next.
 const AFTER_EAGER: Duration = Duration::from_millis(34);
 
-/// How many pictures a key may ask for: what it does, and what had to be looked up for it.
+/// How many frames a key may ask for: what it does, and what had to be looked up for it.
 const FOR_A_KEY: u8 = 2;
 
 /// What was drawn last, and who waits.
@@ -26,7 +26,7 @@ const FOR_A_KEY: u8 = 2;
 pub(super) struct Pace {
     /// When that was, and whether a key had asked for it.
     last: Option<(Instant, bool)>,
-    /// How many pictures keys may still ask for.
+    /// How many frames keys may still ask for.
     wanted: u8,
 }
 
@@ -35,7 +35,7 @@ impl Pace {
         self.wanted = FOR_A_KEY;
     }
 
-    /// A picture was drawn.
+    /// A frame was drawn.
     pub(super) fn drew(&mut self, now: Instant) {
         self.last = Some((now, self.wanted > 0));
         self.wanted = self.wanted.saturating_sub(1);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn no_second_has_more_than_thirty_pictures() {
+    fn no_second_has_more_than_thirty_frames() {
         // Keys at every possible rhythm, while there is always something to draw.
         for rhythm in 1..200 {
             let start = Instant::now();

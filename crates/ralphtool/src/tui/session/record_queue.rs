@@ -22,17 +22,17 @@ pub(super) struct RecordQueue {
 }
 
 impl RecordQueue {
-    /// Collects records until the sender is gone; `hear` gets each of them first.
+    /// Collects records until the sender is gone; `listen` gets each of them first.
     pub(super) fn collect(
         &self,
         mut records: Receiver<Vec<Record>>,
-        mut hear: impl FnMut(&Record) + Send + 'static,
+        mut listen: impl FnMut(&Record) + Send + 'static,
     ) -> std::thread::JoinHandle<()> {
         let queue = self.clone();
         std::thread::spawn(move || {
             while let Some(records) = records.blocking_recv() {
                 for record in records {
-                    hear(&record);
+                    listen(&record);
                     queue.put(record);
                 }
             }
@@ -45,7 +45,7 @@ impl RecordQueue {
         let is_same = |it: &Record| by.is_some() && said_by(it) == by;
         let same = waiting.iter().rev().take(2).position(is_same);
         match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
-            // What it was at stays more telling.
+            // An empty line says less than the one before it.
             Some(_) if is_blank(&record) => {}
             Some(place) => {
                 waiting.remove(place);

@@ -128,7 +128,7 @@ pub(crate) fn restore() {
         return;
     }
     let mut out = io::stdout();
-    // There is no further place to complain to.
+    // There is nowhere else to report a failure.
     let _ = out.write_all(MOUSE_OFF);
     let _ = execute!(
         out,

@@ -1,4 +1,4 @@
-//! The screen's own loop: messages into the app, its requests out, a picture when something
+//! The screen's own loop: messages into the app, its requests out, a frame when something
 //! changed, at most thirty a second.
 
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ pub(super) struct ScreenLoop {
     /// To the loop that runs now.
     pub(super) commands: Option<Sender<UserCommand>>,
     pub(super) pace: Pace,
-    /// The terminal is given back until the process goes on.
+    /// The terminal is given back until the process continues.
     pub(super) suspended: bool,
 }
 
@@ -98,7 +98,7 @@ impl ScreenLoop {
             }
             if was_input {
                 self.pace.pressed();
-                // What a key makes visible is there for the next picture, not for the one after.
+                // What a key makes visible is there for the next frame, not for the one after.
                 self.ask_for_missing();
             }
         }
