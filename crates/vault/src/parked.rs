@@ -193,8 +193,8 @@ impl Vault {
             head_to: head,
             with_control: false,
         };
-        let prepared = self.repo.prepare_move(&parked.run, intent, present, &after);
-        let mut prepared = prepared?;
+        let repo = &self.repo;
+        let mut prepared = repo.prepare_move(&parked.run, intent, present, &after)?;
         prepared.outline.notices.extend(repaired);
         Ok(prepared)
     }

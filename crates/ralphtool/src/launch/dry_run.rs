@@ -31,7 +31,7 @@ pub(crate) fn show(
     };
     let git = repository.git(settings.command_timeout.value.or_zero());
     let refs = repository.refs(&git).map_err(broken_git)?;
-    let head = repository.head(&git, &refs).map_err(broken_git)?;
+    let head = Repository::ask_head(&git, &refs).map_err(broken_git)?;
     let resumes = open.as_ref().map(|open| open.run.0.as_str());
     output::page(context, |page| {
         write_facts(page, &change.name, &head.shown(), resumes, settings);

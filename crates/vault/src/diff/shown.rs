@@ -126,30 +126,25 @@ impl Diffs {
 
     /// Makes a second index that knows of new files, too; says how many it does not know of.
     fn with_new_files(&self, git: &Git, index: &Path, all: &Path) -> Result<usize> {
-        let mut tries = 2;
-        loop {
+        let args = [
+            "--literal-pathspecs",
+            "add",
+            "--intent-to-add",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+        ];
+        let mut missing = 0;
+        for _ in 0..2 {
             let (paths, left_out) = self.new_files(&git.with_index(index))?;
             copy_with_time(index, all)?;
-            if paths.is_empty() {
-                return Ok(left_out);
-            }
-            let args = [
-                "--literal-pathspecs",
-                "add",
-                "--intent-to-add",
-                "--pathspec-from-file=-",
-                "--pathspec-file-nul",
-            ];
             let git = git.with_index(all);
-            if git.run_with_input(args, &paths).is_ok() {
+            if paths.is_empty() || git.run_with_input(args, &paths).is_ok() {
                 return Ok(left_out);
             }
             // One of them has gone meanwhile, most likely: others may have come.
-            tries -= 1;
-            if tries == 0 {
-                return Ok(left_out + nul_separated(&paths).count());
-            }
+            missing = left_out + nul_separated(&paths).count();
         }
+        Ok(missing)
     }
 
     /// A private index that says what the commit says and knows the times of files.

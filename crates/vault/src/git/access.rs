@@ -57,6 +57,8 @@ pub(crate) enum Reason {
     OddRules(String),
     #[error("`{0}` is a link, or another repository")]
     Elsewhere(String),
+    #[error("git is quicker for {0} objects")]
+    Many(usize),
     #[error("git prunes objects that were just written")]
     Pruned,
 }

@@ -123,15 +123,16 @@ fn parse(index: &[u8], format: ObjectFormat) -> Option<Index<'_>> {
     Some(index)
 }
 
-/// True where paths are in conflict. None where git has to be asked.
-pub(crate) fn has_conflicts(index: &[u8], format: ObjectFormat) -> Option<bool> {
-    let entries = parse(index, format)?.entries;
-    Some(entries.iter().any(|entry| entry.flags.is_conflict()))
+/// True where paths are in conflict.
+pub(crate) fn has_conflicts(index: &[u8], format: ObjectFormat) -> Result<bool, Reason> {
+    let entries = parse(index, format).ok_or(Reason::OddIndex)?.entries;
+    Ok(entries.iter().any(|entry| entry.flags.is_conflict()))
 }
 
-/// Everything an index says of its paths. None where git has to be asked.
-pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<Listed>> {
-    let entries = parse(index, format)?.entries.into_iter();
+/// Everything an index says of its paths.
+pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Result<Vec<Listed>, Reason> {
+    let index = parse(index, format).ok_or(Reason::OddIndex)?;
+    let entries = index.entries.into_iter();
     let listed = entries.map(|entry| {
         let stat = entry.stat()?;
         Some(Listed {
@@ -144,7 +145,7 @@ pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Option<Vec<Listed>> {
             flags: entry.flags,
         })
     });
-    listed.collect()
+    listed.collect::<Option<_>>().ok_or(Reason::OddIndex)
 }
 
 /// Applies edits to an index.

@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use super::access::{Direct, Reason};
 use super::object_id::{ObjectFormat, ObjectId};
 use ralph_base::durability;
 use ralph_base::files::{FileError, Tried, read_if_present};
@@ -57,6 +58,18 @@ pub(crate) fn read(objects: &Path, id: &ObjectId, kind: &str) -> Option<Vec<u8>>
     let start = bytes.iter().position(|byte| *byte == 0)? + 1;
     let is_kind = bytes.starts_with(format!("{kind} ").as_bytes());
     is_kind.then(|| bytes.split_off(start))
+}
+
+/// The same, where it has the bytes its id says.
+pub(crate) fn read_whole(
+    objects: &Path,
+    id: &ObjectId,
+    kind: &str,
+    format: ObjectFormat,
+) -> Direct<Vec<u8>> {
+    let bytes = read(objects, id, kind);
+    let whole = bytes.filter(|bytes| ObjectId::of_object(format, kind, bytes) == *id);
+    Ok(whole.ok_or(Reason::NotLoose(*id))?)
 }
 
 /// True where a loose object can be read and does not have the bytes its id says.

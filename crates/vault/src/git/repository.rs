@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::access::{Direct, Reason};
 use super::object_id::{ObjectFormat, ObjectId};
 use crate::git::process::{Git, GitError, harden};
 use crate::paths::is_pipe;
@@ -239,8 +240,8 @@ impl Repository {
         Ok(refs)
     }
 
-    /// Where HEAD points, given the refs just read.
-    pub fn head(&self, git: &Git, refs: &Refs) -> Result<Head, GitError> {
+    /// Where HEAD points by its file, given the refs just read.
+    pub(crate) fn read_head(&self, refs: &Refs) -> Direct<Head> {
         let file = read_line_file(&self.git_dir.join("HEAD")).unwrap_or_default();
         let text = String::from_utf8_lossy(&file).trim().to_owned();
         if let Some(name) = text.strip_prefix("ref: ")
@@ -248,10 +249,13 @@ impl Repository {
         {
             return Ok(branch_head(name, refs));
         }
-        if let Some(commit) = ObjectId::parse(text.as_bytes()) {
-            return Ok(Head::Detached { commit });
-        }
-        // Another ref storage than files: ask git.
+        let commit = ObjectId::parse(text.as_bytes());
+        let commit = commit.ok_or_else(|| Reason::OddRef("HEAD".to_owned()))?;
+        Ok(Head::Detached { commit })
+    }
+
+    /// Where HEAD points by git.
+    pub fn ask_head(git: &Git, refs: &Refs) -> Result<Head, GitError> {
         let args = ["symbolic-ref", "-q", "HEAD"].map(std::ffi::OsString::from);
         let output = git.output(&args, &[])?;
         if output.status.success() {

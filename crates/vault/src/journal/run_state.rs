@@ -32,16 +32,13 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     pub work: SavedWork,
-    /// Its commit.
     pub commit: ObjectId,
-    /// Its snapshot.
     pub snapshot: String,
 }
 
 /// Where a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Current {
-    /// How it began.
     pub intent: BeginIntent,
     /// The commit of the last checkpoint.
     pub commit: ObjectId,
@@ -62,7 +59,6 @@ pub struct Current {
 /// The last attempt of an open run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
-    /// Which.
     pub attempt: AttemptId,
     /// Retries of its story used up, this attempt included where it counts.
     pub retries_used: u32,
@@ -75,9 +71,7 @@ pub struct LastAttempt {
 /// Where a parked attempt is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParkedAs {
-    /// Its snapshot.
     pub snapshot: String,
-    /// Its name.
     pub label: String,
     /// Its commit in the store, where one could be made.
     pub commit: Option<ObjectId>,
@@ -86,9 +80,7 @@ pub struct ParkedAs {
 /// A run that has begun and not been finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenRun {
-    /// Its id.
     pub run: RunId,
-    /// Its change.
     pub change: String,
     /// Where the change was read from.
     pub plan: Option<String>,
@@ -112,7 +104,6 @@ pub(crate) struct Ended {
 /// Something that can be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Undoable {
-    /// What was done.
     pub act: Act,
     /// The run it belongs to.
     pub run: RunId,

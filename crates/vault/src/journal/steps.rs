@@ -229,16 +229,12 @@ pub enum MoveKind {
     Abandon,
     /// Back to the checkpoint before a story.
     Rewind {
-        /// The story.
         story: String,
         /// How many checkpoints are left.
         left: usize,
     },
     /// Files of a parked attempt come back into the tree.
-    PutBack {
-        /// The attempt.
-        label: String,
-    },
+    PutBack { label: String },
     /// The last move is taken back.
     Undo,
 }
@@ -246,9 +242,7 @@ pub enum MoveKind {
 /// One branch in a move. Where both ends are the same, it only must be there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefMove {
-    /// Full name.
     pub name: String,
-    /// Where it is.
     pub from: Option<ObjectId>,
     /// Where it is to be.
     pub to: Option<ObjectId>,
@@ -257,14 +251,12 @@ pub struct RefMove {
 /// What a move is about to do. Paths that are the same in both snapshots are not touched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveIntent {
-    /// Why.
     #[serde(flatten)]
     pub kind: MoveKind,
     /// Snapshot of everything just before, the user's index included.
     pub before: String,
     /// Snapshot of everything as it is to be, the index included.
     pub after: String,
-    /// Branches.
     pub refs: Vec<RefMove>,
     /// Where HEAD is.
     pub head_from: Head,
@@ -292,9 +284,7 @@ pub struct ParkedNote {
 /// What a checkpoint commit says of its story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoryNote {
-    /// The story.
     pub id: StoryId,
-    /// Its title.
     pub title: String,
     /// Attempts it took.
     pub attempts: u32,
@@ -305,9 +295,7 @@ pub struct StoryNote {
 /// What a begin is about to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeginIntent {
-    /// The run.
     pub run: RunId,
-    /// The change.
     pub change: String,
     /// Where it was read from, where that can be written down.
     #[serde(default)]
@@ -347,14 +335,11 @@ impl BeginIntent {
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// The run.
     pub run: RunId,
-    /// When.
     pub at: jiff::Timestamp,
     /// In which uptime; none where the system does not tell, and then every line is synced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uptime: Option<String>,
-    /// What.
     #[serde(flatten)]
     pub step: Step,
 }

@@ -180,7 +180,11 @@ impl Vault {
             commit,
             checkpoint: first.id,
         };
-        self.repo.archive_old_branch(&intent)?;
+        // An earlier branch of the same name.
+        if let Some(old) = intent.old_branch {
+            let name = format!("refs/archive/{run}/before");
+            self.repo.archive(&name, old)?;
+        }
         Ok(Prepared {
             intent,
             refs,
@@ -230,12 +234,10 @@ impl Repo {
         Ok((private, listed))
     }
 
-    /// Keeps the tip of an earlier branch of the same name.
-    fn archive_old_branch(&self, intent: &BeginIntent) -> Result<()> {
-        if let Some(old) = intent.old_branch {
-            let name = format!("refs/archive/{}/before", intent.run);
-            self.store.run(["update-ref", &name, &old.to_string()])?;
-        }
+    /// Keeps a commit in the vault under a name, whatever becomes of the repository.
+    pub(crate) fn archive(&self, name: &str, commit: ObjectId) -> Result<()> {
+        self.link_objects()?;
+        self.store.run(["update-ref", name, &commit.to_string()])?;
         Ok(())
     }
 

@@ -233,16 +233,21 @@ impl Repo {
 
     /// The bytes of the objects a portion needs.
     pub(crate) fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
+        let store = self.places.vault.store().join("objects");
+        let format = self.places.repository.format;
         let mut input = String::new();
         let mut objects = HashMap::new();
         for (_, entry) in portion {
             let Content::Git(id) = entry.content else {
                 continue;
             };
-            match self.loose(&id) {
-                Some(bytes) => drop(objects.insert(id, bytes)),
-                None => drop(writeln!(input, "{id}")),
-            }
+            let direct = loose_object::read_whole(&store, &id, "blob", format);
+            let read = self.or_git("read objects", direct.map(Some), || {
+                // All that are not direct are asked for at once.
+                let _ = writeln!(input, "{id}");
+                Ok(None)
+            })?;
+            objects.extend(read.map(|bytes| (id, bytes)));
         }
         if input.is_empty() {
             return Ok(objects);
@@ -257,14 +262,6 @@ impl Repo {
         })?;
         objects.extend(packed);
         Ok(objects)
-    }
-
-    /// The bytes of a blob that has a file of its own in the store, and is whole.
-    fn loose(&self, id: &ObjectId) -> Option<Vec<u8>> {
-        let store = self.places.vault.store().join("objects");
-        let bytes = loose_object::read(&store, id, "blob")?;
-        let format = self.places.repository.format;
-        (ObjectId::of_object(format, "blob", &bytes) == *id).then_some(bytes)
     }
 
     /// Indexes of submodules and of repositories within the tree get their times back, also those

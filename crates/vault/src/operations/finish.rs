@@ -10,7 +10,7 @@ use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
-use crate::journal::steps::{MoveIntent, MoveKind, RefMove, Step};
+use crate::journal::steps::{BeginIntent, MoveIntent, MoveKind, RefMove, Step};
 use crate::outcome::FinishChoice;
 use crate::repo::Repo;
 use crate::repo::git_copy::{self, GitCopy};
@@ -111,8 +111,12 @@ impl Vault {
             mut report,
             prepared,
         } = prepared;
-        let run = self.log.current()?.intent.run;
-        self.archive_end(&run.0)?;
+        let BeginIntent { run, branch, .. } = self.log.current()?.intent;
+        // A branch may be rewritten or deleted later: its tip is kept.
+        if let Some(tip) = self.repo.observe()?.0.get(&branch) {
+            let name = format!("refs/archive/{run}/end");
+            self.repo.archive(&name, *tip)?;
+        }
         match prepared {
             None => {
                 let changed_files = report.changed_files;
@@ -127,21 +131,6 @@ impl Vault {
         *self.repo.git_copy.borrow_mut() = GitCopy::default();
         git_copy::remove(&self.repo.places.vault);
         Ok(report)
-    }
-
-    /// A branch may be rewritten or deleted by anybody later: its tip is kept.
-    fn archive_end(&self, run: &str) -> Result<()> {
-        let current = self.log.current()?;
-        let (refs, _) = self.repo.observe()?;
-        let Some(tip) = refs.get(&current.intent.branch) else {
-            return Ok(());
-        };
-        self.repo.link_objects()?;
-        let name = format!("refs/archive/{run}/end");
-        self.repo
-            .store
-            .run(["update-ref", &name, &tip.to_string()])?;
-        Ok(())
     }
 
     fn prepare_cleanup(

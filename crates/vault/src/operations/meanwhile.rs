@@ -33,7 +33,7 @@ impl Vault {
         let current = self.log.current()?;
         let branch = short(&current.intent.branch).to_owned();
         let (_, head) = self.repo.observe()?;
-        if !matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch) {
+        if !current.is_on_branch(&head) {
             return Err(CheckpointError::failed(
                 format!(
                     "HEAD was moved to `{}` while no agent was at work; nothing was touched",
@@ -168,8 +168,7 @@ impl Repo {
         });
         for commit in aside {
             let name = format!("refs/kept/{}/aside/{commit}", current.intent.run);
-            let id = commit.to_string();
-            self.store.run(["update-ref", &name, &id])?;
+            self.archive(&name, commit)?;
             let message = format!(
                 "{} is not on top of the checkpoint and so not in `{branch}`; it is kept in the vault",
                 commit.short()

@@ -55,7 +55,18 @@ impl Vault {
 
     /// Refuses while conflicts wait to be resolved.
     pub fn refuse_conflicts(&self) -> Result<()> {
-        refuse_conflicts(&self.repo.places.repository, &self.repo.git)
+        let repository = &self.repo.places.repository;
+        let index = read_if_present(&repository.index())?.unwrap_or_default();
+        let direct = if index.is_empty() {
+            Ok(false)
+        } else {
+            has_conflicts(&index, repository.format).map_err(Into::into)
+        };
+        let git = &self.repo.git;
+        let found = self
+            .repo
+            .or_git("find conflicts", direct, || ask_for_conflicts(git))?;
+        refuse_conflicts(found)
     }
 }
 
@@ -79,7 +90,7 @@ pub fn obstacles(repository: &Repository, git: &Git, vault: &Path) -> Vec<Checkp
         refuse_hook(),
         refuse_operation(repository),
         named,
-        refuse_conflicts(repository, git),
+        ask_for_conflicts(git).and_then(refuse_conflicts),
     ];
     all.into_iter().filter_map(Result::err).collect()
 }
@@ -238,16 +249,12 @@ fn refuse_vault_inside(repository: &Repository, vault: &Path) -> Result<()> {
     ))
 }
 
-fn refuse_conflicts(repository: &Repository, git: &Git) -> Result<()> {
-    let index = read_if_present(&repository.index())?;
-    let known = index.map_or(Some(false), |index| {
-        has_conflicts(&index, repository.format)
-    });
-    let has_conflicts = match known {
-        Some(known) => known,
-        None => !git.run(["ls-files", "--unmerged", "-z"])?.is_empty(),
-    };
-    if !has_conflicts {
+fn ask_for_conflicts(git: &Git) -> Result<bool> {
+    Ok(!git.run(["ls-files", "--unmerged", "-z"])?.is_empty())
+}
+
+fn refuse_conflicts(found: bool) -> Result<()> {
+    if !found {
         return Ok(());
     }
     Err(CheckpointError::refused(

@@ -104,9 +104,7 @@ impl Vault {
             }
             Some(tip) if !descends(&self.repo.git, tip, commit)? => {
                 let name = format!("refs/archive/{}/{tip}", current.intent.run);
-                self.repo.link_objects()?;
-                let id = tip.to_string();
-                self.repo.store.run(["update-ref", &name, &id])?;
+                self.repo.archive(&name, tip)?;
                 self.repo.carry_out_save(current, snapshot, commit)?;
                 let _ = write!(done, "; it was at {tip}, which is kept");
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::missing_objects::Search;
 use crate::error::{Notice, Result};
+use crate::git::access::{Direct, Reason};
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectId, lines};
 use crate::git::pack_index::PackIndexes;
@@ -323,17 +324,16 @@ impl Vault {
             return Ok(false);
         }
         let checkpoint = self.checkpoint_refs(current);
-        if are_surely_there(&self.repo.places, &checkpoint) {
-            return Ok(false);
-        }
-        let input = lines(&checkpoint);
-        let answer = self
+        let direct = check_presence(&self.repo.places, &checkpoint);
+        let missing = self
             .repo
-            .git
-            .run_with_input(["cat-file", "--batch-check"], input.as_bytes())?;
-        let missing = String::from_utf8_lossy(&answer)
-            .lines()
-            .any(|line| line.ends_with(" missing"));
+            .or_git("find objects", direct.map(|()| false), || {
+                let args = ["cat-file", "--batch-check"];
+                let git = &self.repo.git;
+                let answer = git.run_with_input(args, lines(&checkpoint).as_bytes())?;
+                let answer = String::from_utf8_lossy(&answer);
+                Ok(answer.lines().any(|line| line.ends_with(" missing")))
+            })?;
         if missing {
             let Places { repository, vault } = &self.repo.places;
             link_back(&vault.store().join("objects"), &repository.objects())?;
@@ -370,20 +370,20 @@ fn is_loose(places: &Places, id: ObjectId) -> bool {
     loose_object::path(&places.repository.objects(), &id).exists()
 }
 
-/// True where every object is seen without asking git, which also knows what is borrowed from
-/// elsewhere, and is quicker for many.
-fn are_surely_there(places: &Places, ids: &[ObjectId]) -> bool {
+/// Looks for every object. Git also knows what is borrowed from elsewhere, and is quicker for many.
+fn check_presence(places: &Places, ids: &[ObjectId]) -> Direct<()> {
     if ids.len() > FEW {
-        return false;
+        return Err(Reason::Many(ids.len()).into());
     }
+    let objects = places.repository.objects();
     let mut packs = None;
-    ids.iter().all(|id| {
-        is_loose(places, *id) || {
-            let objects = places.repository.objects();
-            let open = || PackIndexes::open(&objects, places.repository.format);
-            packs.get_or_insert_with(open).hold(id)
+    for id in ids {
+        let open = || PackIndexes::open(&objects, places.repository.format);
+        if !is_loose(places, *id) && !packs.get_or_insert_with(open).hold(id) {
+            return Err(Reason::NotLoose(*id).into());
         }
-    })
+    }
+    Ok(())
 }
 
 /// Opens the folders of the git directory that must be written to, where an agent locked them.

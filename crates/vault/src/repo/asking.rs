@@ -1,5 +1,5 @@
-//! Effects that are direct or asked of git: listing refs, writing trees and commits, moving a branch
-//! and HEAD. Notes why git was asked. Some single reads still choose for themselves.
+//! The one choice between the repository's files and a git process: reads and effects of an ordinary
+//! repository are direct, all others are git's, and the run's log says why git was asked.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -234,17 +234,17 @@ impl Repo {
     pub(crate) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
         // A checkpoint's own commit has a file of its own until the store is packed.
         let store = self.places.vault.store().join("objects");
-        let bytes = loose_object::read(&store, &commit, "commit").unwrap_or_default();
         let format = self.places.repository.format;
-        if ObjectId::of_object(format, "commit", &bytes) == commit
-            && let Some(tree) = bytes.strip_prefix(b"tree ")
-            && let Some(tree) = tree.split(|byte| *byte == b'\n').next()
-            && let Some(tree) = ObjectId::parse(tree)
-        {
-            return Ok(tree);
-        }
-        let name = format!("{commit}^{{tree}}");
-        Ok(self.git.id(["rev-parse", "--verify", &name])?)
+        let direct = loose_object::read_whole(&store, &commit, "commit", format);
+        let direct = direct.and_then(|bytes| {
+            let line = bytes.split(|byte| *byte == b'\n').next();
+            let tree = line.and_then(|line| ObjectId::parse(line.strip_prefix(b"tree ")?));
+            Ok(tree.ok_or(Reason::NotLoose(commit))?)
+        });
+        self.or_git("read a commit", direct, || {
+            let name = format!("{commit}^{{tree}}");
+            Ok(self.git.id(["rev-parse", "--verify", &name])?)
+        })
     }
 
     /// True where the repository has lost an object that was just written.

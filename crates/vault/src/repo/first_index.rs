@@ -10,9 +10,10 @@ use std::path::Path;
 use super::settings::{Converted, Folders, LineEndings};
 use super::visible::nul_joined;
 use crate::error::{CheckpointError, Result};
+use crate::git::access::{Direct, Reason};
 use crate::git::index::{Listed, Staged, list};
 use crate::git::process::{Git, nul_separated};
-use crate::paths::absolute;
+use crate::paths::{absolute, show};
 use crate::repo::Repo;
 use crate::stat::now_ns;
 use crate::tree::manifest::RACY_NS;
@@ -54,12 +55,16 @@ impl Repo {
                 }
             }
         }
-        let is_compared_here = self.settings().odd.is_none();
+        let ordinary = self.ordinary();
+        let is_compared_here = ordinary.is_ok();
         first.may_be_converted = self.was_converting(&first.tracked);
         let mut unclean = self.converted(&git, &first.tracked)?;
-        if !is_compared_here {
-            unclean.extend(modified(&git, &first.tracked));
-        }
+        let modified = self.or_git(
+            "find changed files",
+            ordinary.map(|_| BTreeSet::new()),
+            || Ok(modified(&git, &first.tracked)),
+        )?;
+        unclean.extend(modified);
         let clean = |(path, staged): (Vec<u8>, Staged)| {
             let clean = Clean {
                 id: staged.id,
@@ -93,17 +98,16 @@ impl Repo {
     /// Everything in a private index, in which no flag hides edits from git any more.
     pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
         let git = self.work.patient().with_index(index);
-        let mut listed = self.read_entries(index)?;
-        if listed.is_none() {
-            // Half of it is elsewhere; git makes it whole.
-            git.run(["update-index", "--no-split-index", "--force-write-index"])?;
-            listed = self.read_entries(index)?;
-        }
-        let listed = listed.ok_or_else(|| {
+        let unreadable = |_| {
             CheckpointError::failed(
                 "the index cannot be read",
                 "`git status` says what is wrong with it",
             )
+        };
+        let listed = self.or_git("list the index", self.read_entries(index), || {
+            // Half of it is elsewhere; git makes it whole.
+            git.run(["update-index", "--no-split-index", "--force-write-index"])?;
+            self.read_entries(index).map_err(unreadable)
         })?;
         let paths = |is_meant: &dyn Fn(&Listed) -> bool| {
             let paths = listed.iter().filter(|it| is_meant(it));
@@ -123,14 +127,16 @@ impl Repo {
             git.run_with_input(args, &nul_joined(&paths))?;
         }
         // Git notes which files it must read again when it writes an index.
-        Ok(self.read_entries(index)?.unwrap_or(listed))
+        let again = self.read_entries(index);
+        self.or_git("list the index", again, || Ok(listed))
     }
 
-    /// The entries of an index; none where some are not in it.
-    fn read_entries(&self, index: &Path) -> Result<Option<Vec<Listed>>> {
-        let bytes = read_if_present(index)?;
-        let format = self.places.repository.format;
-        Ok(bytes.map_or(Some(Vec::new()), |bytes| list(&bytes, format)))
+    /// The entries of an index, unless some are not in it.
+    fn read_entries(&self, index: &Path) -> Direct<Vec<Listed>> {
+        match read_if_present(index)? {
+            Some(bytes) => Ok(list(&bytes, self.places.repository.format)?),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Tracked paths outside a sparse checkout.
@@ -168,10 +174,11 @@ impl Repo {
                 .cloned()
                 .collect()
         };
-        if asked.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        converted_of(git, &asked)
+        let direct = match asked.first() {
+            None => Ok(BTreeSet::new()),
+            Some(path) => Err(Reason::Converted(show(path)).into()),
+        };
+        self.or_git("read attributes", direct, || converted_of(git, &asked))
     }
 }
 

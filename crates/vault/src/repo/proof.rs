@@ -7,6 +7,7 @@
 //! proven in the same way.
 
 use super::agent_git::Traced;
+use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
 use crate::git::ref_log::{Committer, LogLine, parse, since};
@@ -88,13 +89,16 @@ impl Repo {
         };
         let path = folder.join("logs").join(name);
         // Never opened where it is no file: a pipe would wait for a writer.
-        if std::fs::symlink_metadata(&path).is_ok_and(|it| it.is_file()) {
-            return Some(parse(&read_plain(&path).ok()?));
-        }
-        if !repository.has_reftable() {
-            return None;
-        }
-        listed_log(&self.git, name)
+        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
+        let direct = if is_file {
+            Ok(read_plain(&path).ok().map(|log| parse(&log)))
+        } else if repository.has_reftable() {
+            Err(Reason::RefTable.into())
+        } else {
+            Ok(None)
+        };
+        let listed = || Ok(listed_log(&self.git, name));
+        self.or_git("read a log", direct, listed).ok().flatten()
     }
 }
 

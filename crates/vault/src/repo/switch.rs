@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::git::access::{Direct, Reason};
 use crate::git::object_id::ObjectId;
 use crate::git::refs::{RefChange, RefUpdate};
-use crate::git::repository::{Head, Refs};
+use crate::git::repository::{Head, Refs, Repository};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use ralph_base::durability;
@@ -40,7 +40,9 @@ impl Repo {
             self.ref_files.borrow_mut().git_answered();
             Ok(refs)
         })?;
-        let head = repository.head(&self.git, &refs)?;
+        let head = self.or_git("read HEAD", repository.read_head(&refs), || {
+            Ok(Repository::ask_head(&self.git, &refs)?)
+        })?;
         Ok((refs, head))
     }
 

@@ -351,7 +351,7 @@ fn a_branch_is_made_and_head_switched_as_git_does_it() {
         let repository = repository(&directory);
         let git = repository.git(Duration::from_secs(60));
         let refs = asked(&repository);
-        let from = repository.head(&git, &refs).unwrap();
+        let from = Repository::ask_head(&git, &refs).unwrap();
         let at = from.commit().unwrap();
         let name = "refs/heads/new/one";
         let head_log = repository.git_dir.join("logs/HEAD");
