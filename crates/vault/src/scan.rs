@@ -26,8 +26,8 @@ use crate::repo::Repo;
 use crate::stat::now_ns;
 use crate::tree::guard::Limits;
 use crate::tree::manifest::Manifest;
-use crate::tree::scanned::{Known, Scanned, any_below, below};
-use crate::tree::walk::{Walk, WalkRoot, walk};
+use crate::tree::scanned::{Known, Scanned, any_below, below, under_any};
+use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
 use ralph_base::files::shortened;
 
 /// No call takes a longer path.
@@ -77,7 +77,12 @@ impl Tree {
         let objects = repo.places.vault.store().join("objects");
         let git = repo.work.patient().with_index(index);
         let git = git.with_objects(&objects, None);
-        let walk = self.walk(repo, &git, known.tracked(), base)?;
+        let mut walk = self.walk(repo, &git, known.tracked(), base)?;
+        let (unreadable, skipped) = (&walk.unreadable, &walk.skipped);
+        // A folder that cannot be read or is skipped now has not lost its files.
+        walk.suspects
+            .gone
+            .retain(|path| !under_any(path, unreadable) && !under_any(path, skipped));
         self.keep_found(repo, &git, walk, base, known)
     }
 
@@ -157,16 +162,8 @@ impl Tree {
             let enter = |path: &[u8], on_disk: &Path| {
                 path.len() <= longest && skipped.may_enter(path, on_disk)
             };
-            let root = WalkRoot {
-                folder: &repo.places.repository.work_tree,
-                name: b"",
-                base,
-                enter: &enter,
-            };
-            let mut part = Walk::default();
-            for start in starts.drain(..) {
-                part.extend(walk(root, &start)?);
-            }
+            let mut part = walk_folders(repo, &starts, base, &enter)?;
+            starts.clear();
             let undecided: Vec<Vec<u8>> = part
                 .skipped
                 .extract_if(.., |folder| {
@@ -197,6 +194,30 @@ impl Tree {
         whole.sort();
         Ok(whole)
     }
+}
+
+/// Walks some folders, the top of the tree or below it.
+fn walk_folders(
+    repo: &Repo,
+    starts: &[Vec<u8>],
+    base: &Manifest,
+    enter: &(dyn Fn(&[u8], &Path) -> bool + Sync),
+) -> Result<Walk> {
+    let top = &repo.places.repository.work_tree;
+    let root = WalkRoot {
+        folder: top,
+        name: b"",
+        base,
+        enter,
+    };
+    let mut whole = Walk::default();
+    for start in starts {
+        whole.extend(walk(root, start)?);
+        if !start.is_empty() {
+            base.suspect(start, stat_path(top, start)?, &mut whole.suspects);
+        }
+    }
+    Ok(whole)
 }
 
 impl Repo {

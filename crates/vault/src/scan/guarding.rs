@@ -17,7 +17,7 @@ use crate::repo::staged::Staged;
 use crate::scan::Tree;
 use crate::tree::guard::{Guard, Limits, guard, is_rules, looks_like_secret};
 use crate::tree::manifest::{Found, Kind, Lane, Manifest};
-use crate::tree::scanned::{Known, Scanned, under_any};
+use crate::tree::scanned::{Known, Scanned, nested_repositories, under_any};
 use crate::tree::walk::Walk;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::RunId;
@@ -58,7 +58,7 @@ impl Tree {
         base: &Manifest,
     ) -> Result<Lanes> {
         let suspects = &walk.suspects;
-        let nested = walk.nested_repositories(base, known);
+        let nested = nested_repositories(walk, base, known);
         let mut lanes = Lanes::new();
         let mut asked: Vec<&Found> = Vec::new();
         let in_question = suspects

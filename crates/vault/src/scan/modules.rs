@@ -9,9 +9,9 @@ use crate::paths::{PREFIX, absolute, is_module_path, normal, show};
 use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
-use crate::tree::manifest::{Entry, Manifest};
+use crate::tree::manifest::{Entry, Found, Manifest};
 use crate::tree::scanned::{Scanned, below};
-use crate::tree::walk::{Walk, WalkRoot, walk};
+use crate::tree::walk::{Walk, WalkRoot, stat_path, walk};
 use ralph_base::files::{Tried, absent, read_line_file};
 
 /// Folders of a git directory that are not walked: objects are linked instead, those of LFS can be
@@ -49,6 +49,11 @@ pub(crate) fn walk_modules(places: &Places, base: &Manifest) -> Result<Walk> {
         enter: &enter,
     };
     let mut whole = walk(root, PREFIX)?;
+    let top = stat_path(&places.repository.git_dir, b"modules")?.map(|found| Found {
+        path: PREFIX.to_vec(),
+        ..found
+    });
+    base.suspect(PREFIX, top, &mut whole.suspects);
     // What is not walked is not skipped either: it goes and comes with its git directory.
     whole.skipped.clear();
     Ok(whole)

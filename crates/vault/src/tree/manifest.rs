@@ -4,6 +4,7 @@
 //! Pure data and comparison; the walk fills it, the checkpoint uses it.
 
 pub(crate) mod codec;
+pub(crate) mod cursor;
 
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
@@ -167,7 +168,7 @@ impl Manifest {
     pub fn suspect(&self, path: &[u8], found: Option<Found>, suspects: &mut Suspects) {
         match (self.entries.get(path), found) {
             (None, Some(found)) => suspects.created.push(found),
-            (Some(entry), Some(found)) if self.may_differ(entry, &found) => {
+            (Some(entry), Some(found)) if self.may_differ(entry, found.kind, &found.stat) => {
                 suspects.touched.push(found);
             }
             (Some(_), None) => suspects.gone.push(path.to_vec()),
@@ -175,15 +176,14 @@ impl Manifest {
         }
     }
 
-    /// True where a path that is there may be other than its entry says.
-    pub(crate) fn may_differ(&self, entry: &Entry, found: &Found) -> bool {
-        if entry.kind != found.kind {
+    fn may_differ(&self, entry: &Entry, kind: Kind, stat: &Stat) -> bool {
+        if entry.kind != kind {
             return true;
         }
-        match found.kind {
+        match kind {
             // Times of a folder change with every file in it.
-            Kind::Folder | Kind::Special => entry.stat.mode != found.stat.mode,
-            Kind::File | Kind::Link => entry.stat != found.stat || self.is_racy(&entry.stat),
+            Kind::Folder | Kind::Special => entry.stat.mode != stat.mode,
+            Kind::File | Kind::Link => entry.stat != *stat || self.is_racy(&entry.stat),
         }
     }
 
@@ -221,6 +221,7 @@ pub struct Found {
 
 #[cfg(test)]
 mod tests {
+    use super::cursor::Cursor;
     use super::*;
     use pretty_assertions::assert_eq;
 
@@ -266,6 +267,7 @@ mod tests {
             .collect(),
         };
         let mut suspects = Suspects::default();
+        let mut cursor = Cursor::below(&manifest, b"", &mut suspects);
         let seen = [
             found("grown", 2, hour),
             found("new", 1, hour),
@@ -273,10 +275,9 @@ mod tests {
             found("young", 1, 2 * hour - 1),
         ];
         for it in &seen {
-            manifest.suspect(&it.path, Some(it.clone()), &mut suspects);
+            cursor.see(&it.path, it.kind, it.stat);
         }
-        manifest.suspect(b"gone", None, &mut suspects);
-        manifest.suspect(b"never there", None, &mut suspects);
+        cursor.finish();
         assert_eq!(
             suspects,
             Suspects {

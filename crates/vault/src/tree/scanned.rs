@@ -7,6 +7,7 @@ use crate::error::Notice;
 use crate::git::index::Staged;
 use crate::git::object_id::ObjectId;
 use crate::tree::manifest::{Changes, Entries, Entry, Found, Manifest};
+use crate::tree::walk::Walk;
 
 /// A tracked file whose bytes may be those of its object.
 #[derive(Debug, Clone, Copy)]
@@ -144,20 +145,30 @@ impl FirstIndex {
     }
 }
 
+/// Folders with a repository of their own that is not a submodule and holds nothing tracked.
+pub(crate) fn nested_repositories(walk: &Walk, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
+    let mut nested: Vec<Vec<u8>> = known.submodules.iter().cloned().collect();
+    for folder in &walk.repositories {
+        let holds_visible = any_below(known.tracked(), folder)
+            || below(&base.entries, folder).any(|(_, entry)| entry.is_visible());
+        if !holds_visible {
+            nested.push(folder.clone());
+        }
+    }
+    nested
+}
+
 /// True where `path` is one of the folders or below one.
 pub(crate) fn under_any(path: &[u8], folders: &[Vec<u8>]) -> bool {
     folders.iter().any(|folder| is_below(path, folder))
 }
 
-/// The entries below a folder; an empty name is the top.
+/// The entries below a folder.
 pub(crate) fn below<'a>(
     entries: &'a Entries,
     folder: &[u8],
 ) -> impl Iterator<Item = (&'a Vec<u8>, &'a Entry)> {
-    let start = match folder {
-        [] => Vec::new(),
-        _ => [folder, b"/"].concat(),
-    };
+    let start = [folder, b"/"].concat();
     entries
         .range(start.clone()..)
         .take_while(move |(path, _)| path.starts_with(&start))

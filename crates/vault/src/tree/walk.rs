@@ -3,23 +3,29 @@
 //!
 //! Knows nothing of git but the name `.git`; whether a folder is worth entering is asked of the
 //! caller. No link is ever followed.
+//!
+//! | file | part |
+//! | --- | --- |
+//! | `listing` | one folder: its names with the stat fields that tell whether they changed |
+//! | `worker` | one thread: folders in the order of paths, beside the manifest |
+//! | `queue` | folders that any thread may take |
 
+mod listing;
+mod queue;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
+use queue::Queue;
 use rustix::io::Errno;
 use worker::Worker;
 
-use super::manifest::{Found, Manifest, Suspects};
-use super::scanned::{Known, any_below, below, under_any};
+use super::manifest::{Manifest, Suspects};
 use crate::paths::absolute;
-use crate::tree::lock;
+use crate::tree::manifest::Found;
 use ralph_base::files::FileError;
 use ralph_base::os::processors;
 
@@ -51,32 +57,15 @@ impl Walk {
         self.unreadable.extend(other.unreadable);
     }
 
-    /// Puts everything in the order of paths. A folder that changes while it is read may name
-    /// something twice.
+    /// Puts everything in the order of paths.
     pub(crate) fn sort(&mut self) {
         for found in [&mut self.suspects.created, &mut self.suspects.touched] {
             found.sort_by(|a, b| a.path.cmp(&b.path));
-            found.dedup_by(|a, b| a.path == b.path);
         }
-        for paths in [
-            &mut self.suspects.gone,
-            &mut self.repositories,
-            &mut self.skipped,
-            &mut self.unreadable,
-        ] {
-            paths.sort();
-            paths.dedup();
-        }
-    }
-
-    /// Submodules, and folders with a repository of their own that holds nothing tracked.
-    pub(crate) fn nested_repositories(&self, base: &Manifest, known: &Known) -> Vec<Vec<u8>> {
-        let holds_visible = |folder: &[u8]| {
-            any_below(known.tracked(), folder)
-                || below(&base.entries, folder).any(|(_, entry)| entry.is_visible())
-        };
-        let others = self.repositories.iter().filter(|it| !holds_visible(it));
-        known.submodules.iter().chain(others).cloned().collect()
+        self.suspects.gone.sort();
+        self.repositories.sort();
+        self.skipped.sort();
+        self.unreadable.sort();
     }
 }
 
@@ -105,44 +94,28 @@ impl WalkRoot<'_> {
     }
 }
 
-/// Walks a folder of the root and everything below it, with several threads where there is much of it.
+/// Walks everything below a folder of the root, with several threads where there is much of it.
 pub(crate) fn walk(root: WalkRoot, start: &[u8]) -> Result<Walk, FileError> {
-    let waiting = Mutex::default();
-    let mut worker = Worker::open(root, &waiting)?;
-    worker.begin(start)?;
-    let helpers = match lock(&waiting).len() {
-        0 => 0,
-        _ => processors().min(MOST_THREADS) - 1,
-    };
-    let parts = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (0..helpers)
-            .map(|_| scope.spawn(|| Worker::open(root, &waiting)?.work()))
-            .collect();
-        let mut parts = vec![worker.work()];
-        for helper in helpers {
-            let died = || io::Error::other("a thread of the walk died");
-            let died = |_| Err(FileError::new("list", root.folder, died()));
-            parts.push(helper.join().unwrap_or_else(died));
+    let queue = Queue::default();
+    let mut worker = Worker::open(root, &queue)?;
+    let mut whole = worker.begin(start)?;
+    let threads = processors();
+    if queue.has_work() {
+        let parts = std::thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads.min(MOST_THREADS))
+                .map(|_| scope.spawn(|| Worker::open(root, &queue)?.help()))
+                .collect();
+            let mut parts = vec![worker.help()];
+            for helper in helpers {
+                let died = || io::Error::other("a thread of the walk died");
+                let died = |_| Err(FileError::new("list", root.folder, died()));
+                parts.push(helper.join().unwrap_or_else(died));
+            }
+            parts
+        });
+        for part in parts {
+            whole.extend(part?);
         }
-        parts
-    });
-    let mut whole = Walk::default();
-    let mut seen = HashSet::new();
-    for part in parts {
-        let (part, seen_there) = part?;
-        whole.extend(part);
-        seen.extend(seen_there);
-    }
-    let known = below(&root.base.entries, start).map(|(path, _)| path);
-    let gone = known.filter(|path| {
-        !seen.contains(path.as_slice())
-            && !under_any(path, &whole.skipped)
-            && !under_any(path, &whole.unreadable)
-    });
-    whole.suspects.gone = gone.cloned().collect();
-    if !start.is_empty() {
-        root.base
-            .suspect(start, stat(start, &root.full(start))?, &mut whole.suspects);
     }
     whole.sort();
     Ok(whole)
@@ -150,13 +123,14 @@ pub(crate) fn walk(root: WalkRoot, start: &[u8]) -> Result<Walk, FileError> {
 
 /// The stat fields of one path now; none where nothing is there.
 pub(crate) fn stat_path(top: &Path, path: &[u8]) -> Result<Option<Found>, FileError> {
-    stat(path, &absolute(top, path))
-}
-
-fn stat(path: &[u8], full: &Path) -> Result<Option<Found>, FileError> {
-    match rustix::fs::lstat(full) {
-        Ok(stat) => Ok(Some(worker::found(path.to_vec(), &stat))),
+    let full = absolute(top, path);
+    match rustix::fs::lstat(&full) {
+        Ok(stat) => Ok(Some(Found {
+            path: path.to_vec(),
+            kind: listing::kind(&stat),
+            stat: listing::fields(&stat),
+        })),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(error) => Err(FileError::new("look at", full, error.into())),
+        Err(error) => Err(FileError::new("look at", &full, error.into())),
     }
 }
