@@ -80,6 +80,8 @@ fn measure(args: &[OsString]) -> Result<()> {
 fn loops(options: &Options, out: &mut impl Write) -> Result<()> {
     let mut git = String::new();
     out.write_all(figures::HEAD.as_bytes())?;
+    // Removed together at the end, for the reason given in `Place::renew`.
+    let mut measured = Vec::new();
     for repository in &options.repositories {
         let make = |_| Place::make(&options.folder, fixture::files(repository));
         let places: Vec<Place> = contenders().iter().map(make).collect::<Result<_>>()?;
@@ -88,6 +90,7 @@ fn loops(options: &Options, out: &mut impl Write) -> Result<()> {
         if options.count_git {
             git.push_str(&git_calls::listed(repository, &places)?);
         }
+        measured.push(places);
     }
     out.write_all(figures::LEGEND.as_bytes())?;
     Ok(out.write_all(git.as_bytes())?)
