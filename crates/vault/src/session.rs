@@ -204,7 +204,7 @@ impl Session<Opened> {
             |Opened| Settled,
             |vault, _| {
                 if vault.unsettled_run().is_none() {
-                    vault.set_damage_aside()?;
+                    vault.clear_leftovers()?;
                     return Ok(None);
                 }
                 vault.recover(after)

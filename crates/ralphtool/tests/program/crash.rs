@@ -46,6 +46,15 @@ fn finish_and_rewind_succeed_with_stale_locks_in_the_vault() {
     assert_eq!(left.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
+/// A process can be killed while it writes its token, before the journal names a run.
+#[test]
+fn a_file_half_written_into_the_git_directory_goes_although_no_run_is_open() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/.ralph-1-abcdef", "");
+    sandbox.run(&["attempts", "restore", "none"]).ends_with(2);
+    assert!(!sandbox.repo.join(".git/.ralph-1-abcdef").exists());
+}
+
 #[test]
 fn a_task_file_half_written_at_a_kill_is_in_no_commit() {
     // The gate at the end is red until a second attempt, so that a story is reopened; it notes

@@ -143,9 +143,15 @@ fn odd_rules(path: &Path) -> Reason {
     Reason::OddRules(path.display().to_string())
 }
 
-/// The bytes of a list; none where it is absent, or a pipe, which git would wait for.
+/// True for a list that counts as empty because git could not read it: it would wait for a pipe, and
+/// run out of memory with a list of gigabytes.
+pub(crate) fn is_unreadable_list(path: &Path) -> bool {
+    is_pipe(path) || fs::metadata(path).is_ok_and(|it| it.len() > LARGEST_LIST)
+}
+
+/// The bytes of a list; none where it is absent or counts as empty.
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Reason> {
-    if is_pipe(path) {
+    if is_unreadable_list(path) {
         return Ok(Vec::new());
     }
     match read_within(path, LARGEST_LIST) {

@@ -124,10 +124,13 @@ pub fn find(repository: &Repository, everywhere: bool) -> Vec<PathBuf> {
     folders.push(shared.join("reftable"));
     if everywhere {
         let listing = fs::read_dir(shared.join("worktrees"));
-        folders.extend(listing.into_iter().flatten().flatten().map(|it| it.path()));
-        for name in ["refs", "logs"] {
-            folders_below(own.join(name), &mut folders);
-            folders_below(shared.join(name), &mut folders);
+        let mut directories = vec![own.clone(), shared.clone()];
+        directories.extend(listing.into_iter().flatten().flatten().map(|it| it.path()));
+        for directory in directories {
+            for name in ["refs", "logs"] {
+                folders_below(directory.join(name), &mut folders);
+            }
+            folders.push(directory);
         }
     }
     folders.sort_unstable();

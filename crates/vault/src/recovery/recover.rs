@@ -47,11 +47,17 @@ impl Vault {
         Ok(self.repo.with_notices(recovery, &repaired))
     }
 
-    fn recover_run(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
+    /// Moves half-written files and damaged lines of the journal aside. A process can be killed while
+    /// it writes into the git directory and before the journal names its run.
+    pub(crate) fn clear_leftovers(&mut self) -> Result<()> {
         self.repo
             .clear_git_halves(&self.repo.new_trash("recover"))?;
+        self.set_damage_aside()
+    }
+
+    fn recover_run(&mut self, after: AfterRecovery) -> Result<Option<Recovery>> {
         let after_outage = self.log.is_after_outage();
-        self.set_damage_aside()?;
+        self.clear_leftovers()?;
         if let Some((run, intent)) = self.log.state.moving.clone() {
             return self.move_again(&run, &intent).map(Some);
         }

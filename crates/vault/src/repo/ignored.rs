@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use super::frozen_config::value_of;
 use crate::error::Result;
 use crate::git::access::Direct;
-use crate::git::ignore::{IgnoreRules, IgnoreSettings, own_rules};
+use crate::git::ignore::{IgnoreRules, IgnoreSettings, is_unreadable_list, own_rules};
 use crate::git::process::{Git, nul_separated};
-use crate::paths::{absolute, folders_above, is_pipe};
+use crate::paths::{absolute, folders_above};
 use crate::repo::Repo;
 use ralph_base::files::{Tried as _, create_private_folder, read_if_present};
 
@@ -30,7 +30,7 @@ impl Repo {
             .to_vec();
         if settings
             .excludes()
-            .is_ok_and(|it| it.is_some_and(|it| is_pipe(&it)))
+            .is_ok_and(|it| it.is_some_and(|it| is_unreadable_list(&it)))
         {
             let none = ["-c", "core.excludesFile=/dev/null"].map(OsString::from);
             args.splice(..0, none);
@@ -59,13 +59,15 @@ impl Repo {
         Ok(ignored)
     }
 
-    /// The rules for the paths in folders of their own, where a pipe is in place of some: git would
-    /// wait for it.
+    /// The rules for the paths in folders of their own, where git could not read some of them.
     fn copy_rules(&self, paths: &[Vec<u8>]) -> Result<Option<TempDir>> {
         let top = &self.places.repository.work_tree;
         let folders = folders_above(paths);
         let rules = |folder: &[u8]| absolute(top, folder).join(".gitignore");
-        if !folders.iter().any(|folder| is_pipe(&rules(folder))) {
+        if !folders
+            .iter()
+            .any(|folder| is_unreadable_list(&rules(folder)))
+        {
             return Ok(None);
         }
         let vault = self.places.vault.folder();

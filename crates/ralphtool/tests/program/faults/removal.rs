@@ -92,12 +92,13 @@ fn single_files_of_work_trees_and_refs_that_were_not_removed_by_git_are_restored
 }
 
 #[test]
-fn locks_that_a_killed_git_left_in_a_submodule_and_in_logs_are_moved_aside() {
+fn locks_that_a_killed_git_left_in_a_submodule_and_in_logs_of_any_work_tree_are_moved_aside() {
     for (script, code) in [("failed no", 1), (GOOD, 0)] {
         let sandbox = Sandbox::rich();
         sandbox.agent(&format!(
             "git log -1 > /dev/null
-             touch .git/modules/sub/index.lock .git/logs/HEAD.lock\n{script}"
+             touch .git/modules/sub/index.lock .git/logs/HEAD.lock .git/worktrees/side/logs/HEAD.lock
+             {script}"
         ));
         let args = ["loop", "c", "--max-retries", "0", "--on-finish", "keep"];
         sandbox.run(&args).ends_with(code);

@@ -692,6 +692,25 @@ fn git_does_not_wait_for_pipes_in_place_of_rules_where_it_is_asked_about_them() 
     );
 }
 
+/// Git would allocate as much memory as the file has bytes.
+#[test]
+fn git_does_not_read_ignore_rules_that_are_mostly_holes() {
+    let sandbox = prepared(
+        "mkdir -p .git/info; echo '*.swp' > .git/info/exclude; echo '*.log' > .gitignore
+        git add -A; git commit -qm rules",
+    );
+    sandbox.agent(&format!(
+        "truncate -s 200G .gitignore; echo x > a.swp; echo x > b.log\n{GOOD}"
+    ));
+    sandbox
+        .run(&["loop", "c", "--on-finish", "keep"])
+        .ends_with(0);
+    assert_eq!(
+        sandbox.git("diff --name-status main HEAD"),
+        "A\tb.log\nM\topenspec/changes/c/tasks.md\nA\tstory-1.txt\nA\tstory-2.txt\n"
+    );
+}
+
 #[test]
 fn remotes_in_the_branches_and_remotes_folders_are_restored() {
     let before = "mkdir -p .git/branches .git/remotes; echo /mine > .git/branches/mine";
