@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use self::dry_run::PlannedRun;
 use crate::console::context::{Context, unfit};
 use crate::console::flags::RunArguments;
 use crate::console::output;
@@ -205,9 +206,14 @@ pub(crate) fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<E
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
-    let only = request.flags.story.as_deref();
-    let (change, settings) = (&inputs.change, &inputs.settings);
-    dry_run::show(change, settings, context, (&repository, only, last))
+    let planned = PlannedRun {
+        repository: &repository,
+        change: &inputs.change,
+        settings: &inputs.settings,
+        only_story: request.flags.story.as_deref(),
+        last_run: last,
+    };
+    dry_run::show(planned, context)
 }
 
 fn prepare_in(

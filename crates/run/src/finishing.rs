@@ -345,8 +345,14 @@ impl Session {
                 let notices = record_finish(&folder, &plan.run, report);
                 (vault, notices)
             }),
-            Work::Move(prepared) => self.vault.carry_out(prepared).map(with_messages),
-            Work::Undo(prepared) => self.vault.undo(prepared).map(with_messages),
+            Work::Move(prepared) => {
+                let moved = self.vault.carry_out(prepared);
+                moved.map(|(vault, notices)| (vault, messages(&notices)))
+            }
+            Work::Undo(prepared) => {
+                let undone = self.vault.undo(prepared);
+                undone.map(|(vault, notices)| (vault, messages(&notices)))
+            }
         };
         let (vault, mut notices) = done.map_err(|failed| cut_short(&failed.error))?;
         if let Some(id) = &move_id {
@@ -436,12 +442,6 @@ fn record_finish(folder: &Path, run: &RunId, report: FinishReport) -> Vec<String
 fn unrecovered() -> Failure {
     Failure::refused("an interrupted run must be recovered first, and a dry run touches nothing")
         .hint("leave out `--dry-run`: it is recovered first, and what is done can be undone")
-}
-
-fn with_messages(
-    (vault, notices): (vault::Session<Settled>, Vec<Notice>),
-) -> (vault::Session<Settled>, Vec<String>) {
-    (vault, messages(&notices))
 }
 
 fn messages(notices: &[Notice]) -> Vec<String> {

@@ -16,14 +16,26 @@ use ralph_vault::git::process::GitError;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::peek;
 
-/// Shows what a run would do; `last` is the run it would resume, where one is asked for.
-pub(crate) fn show(
-    change: &Change,
-    settings: &Settings,
-    context: &Context,
-    (repository, only, last): (&Repository, Option<&str>, Option<OpenRun>),
-) -> Result<ExitCode, Failure> {
-    let open = match last {
+pub(crate) struct PlannedRun<'a> {
+    pub(crate) repository: &'a Repository,
+    pub(crate) change: &'a Change,
+    pub(crate) settings: &'a Settings,
+    /// The id of the one story to run, where the user chose one.
+    pub(crate) only_story: Option<&'a str>,
+    /// The run to resume, where the user asked for that.
+    pub(crate) last_run: Option<OpenRun>,
+}
+
+/// Shows what a run would do.
+pub(crate) fn show(planned: PlannedRun<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    let PlannedRun {
+        repository,
+        change,
+        settings,
+        only_story,
+        last_run,
+    } = planned;
+    let open = match last_run {
         Some(last) => Some(last),
         None => peek(&context.state()?, repository)
             .map_err(|error| Failure::system("could not look for an open run").because(error))?
@@ -35,7 +47,7 @@ pub(crate) fn show(
     let resumes = open.as_ref().map(|open| open.run.0.as_str());
     output::page(context, |page| {
         write_facts(page, &change.name, &head.shown(), resumes, settings);
-        write_stories(page, &change.stories, only);
+        write_stories(page, &change.stories, only_story);
         write_settings(page, settings);
     })
 }

@@ -24,7 +24,8 @@ pub(crate) fn last_top(place: Place, screen: Rect) -> usize {
 pub(crate) fn draw(
     frame: &mut Frame<'_>,
     screen: Rect,
-    (place, is_read_only): (Place, bool),
+    place: Place,
+    is_read_only: bool,
     top: usize,
 ) {
     let mut area = area(screen);

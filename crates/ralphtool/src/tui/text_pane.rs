@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_until_somebody_moves_up() {
+    fn it_follows_until_the_user_moves_up() {
         let mut pane = TextPane::following();
         pane.set_height(3);
         let lines = |count: usize| (0..count).map(|it| PaneLine::new(it, "x")).collect();

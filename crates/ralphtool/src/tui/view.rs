@@ -123,7 +123,7 @@ fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
 
 fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if let Some(top) = app.help_top {
-        help::draw(frame, area, (app.place(), app.is_read_only()), top);
+        help::draw(frame, area, app.place(), app.is_read_only(), top);
     }
     if let Some(confirmation) = app.confirmation {
         question(app, confirmation).draw(area, QUESTION, frame.buffer_mut());

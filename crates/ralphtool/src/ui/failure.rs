@@ -11,25 +11,25 @@ use ralph_run::failure::Failure;
 
 /// Writes the failure, its causes and what to do next.
 pub(crate) fn write_failure(page: &mut Page, failure: &Failure) {
-    write_labelled(page, "", (BAD, "error:"), failure.message());
+    write_labelled(page, "", BAD, "error:", failure.message());
     let mut shown = failure.message().to_owned();
     let mut cause = failure.source();
     while let Some(error) = cause {
         let text = error.to_string();
         // Some errors repeat their cause in their own words.
         if !shown.contains(&text) {
-            write_labelled(page, "  ", (WARN, "because:"), &text);
+            write_labelled(page, "  ", WARN, "because:", &text);
             shown = text;
         }
         cause = error.source();
     }
     for hint in failure.hints() {
-        write_labelled(page, "  ", (NAME, "hint:"), hint);
+        write_labelled(page, "  ", NAME, "hint:", hint);
     }
 }
 
 /// Writes a text behind its label, further lines indented below it.
-fn write_labelled(page: &mut Page, margin: &str, (style, label): (Style, &str), text: &str) {
+fn write_labelled(page: &mut Page, margin: &str, style: Style, label: &str, text: &str) {
     let label = page.paint(style, label);
     let lines = clean_lines(text);
     let (first, rest) = lines

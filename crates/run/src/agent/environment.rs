@@ -54,7 +54,8 @@ pub(super) fn always(
             env.extend(set(adapter.as_root));
         }
     }
-    env.extend(agent.env.iter().filter_map(|it| wished(it, &fill)));
+    let own = agent.env.iter();
+    env.extend(own.filter_map(|(name, how)| wished(name, how, &fill)));
     env
 }
 
@@ -78,7 +79,7 @@ fn foreign_credentials<'a>(
 }
 
 /// What the user says about a variable.
-fn wished((name, how): &(String, Variable), fill: impl Fn(&str) -> String) -> Option<EnvChange> {
+fn wished(name: &str, how: &Variable, fill: impl Fn(&str) -> String) -> Option<EnvChange> {
     match how {
         Variable::Set(value) => Some(EnvChange::set(name, fill(value))),
         Variable::Remove => Some(EnvChange::remove(name)),

@@ -74,7 +74,8 @@ impl Engine {
         &mut self,
         ticket: Ticket,
         target: GateTarget,
-        (story, name): (&StoryId, &str),
+        story: &StoryId,
+        name: &str,
     ) -> Result<(), StepError> {
         let gate = self.gate(target)?;
         if target.ground != Ground::Attempt {
@@ -90,7 +91,7 @@ impl Engine {
             state.invalidate_scan();
         }
         let folder = gate_logs(self.vault()?, &self.id);
-        let started = self.start_gate((&gate, story, name), &folder).await;
+        let started = self.start_gate(&gate, story, name, &folder).await;
         let process = started.map_err(|error| {
             StepError::new(
                 format!("could not start the gate `{}`", gate.name),
@@ -105,7 +106,9 @@ impl Engine {
 
     async fn start_gate(
         &mut self,
-        (gate, story, name): (&Gate, &StoryId, &str),
+        gate: &Gate,
+        story: &StoryId,
+        name: &str,
         folder: &Path,
     ) -> Result<RunningProcess, Box<dyn Error>> {
         create_private_folder(folder)?;

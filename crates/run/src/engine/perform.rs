@@ -55,7 +55,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
             ground,
         } => {
             let target = GateTarget { gate, ground };
-            match engine.run_gate(ticket, target, (&story, &name)).await {
+            match engine.run_gate(ticket, target, &story, &name).await {
                 Ok(()) => return Ok(()),
                 Err(error) => (ticket, Err(error)),
             }
@@ -174,7 +174,7 @@ impl Engine {
         let changed = changed
             .map_err(|error| self.failed("could not look at what the attempt changed", &error))?;
         let changed_files = changed.count;
-        let tamper = self.findings((&base, &check), watch, changed);
+        let tamper = self.findings(&base, &check, watch, changed);
         Ok(Input::StoryChecked {
             ticket,
             check: machine::StoryCheck {

@@ -47,7 +47,8 @@ impl Engine {
     /// What an attempt changed that it should not have.
     pub fn findings(
         &self,
-        (before, check): (&Change, &StoryCheck),
+        before: &Change,
+        check: &StoryCheck,
         mut watch: Watch,
         changed: Changed,
     ) -> Vec<Finding> {

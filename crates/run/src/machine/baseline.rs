@@ -158,7 +158,7 @@ impl Machine {
             return self.leave_and_end(*story, used_up.into());
         }
         self.checkpoint_verdicts.verdicts[gate] = Verdict::of(&result);
-        self.announce_gate(&story.view.id, gate, Ground::Checkpoint, (result, duration));
+        self.announce_gate(&story.view.id, gate, Ground::Checkpoint, result, duration);
         self.next_baseline(story)
     }
 }

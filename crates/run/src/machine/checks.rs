@@ -64,7 +64,8 @@ impl Machine {
         story: &StoryId,
         gate: usize,
         ground: Ground,
-        (result, duration): (GateResult, Duration),
+        result: GateResult,
+        duration: Duration,
     ) {
         let event = Event::GateFinished(GateFinished {
             story: story.clone(),
@@ -145,7 +146,7 @@ impl Machine {
         let gate = gating.verdicts.len();
         let overrun = self.unwatch_gate();
         let story = gating.attempt.id.story.clone();
-        self.announce_gate(&story, gate, Ground::Attempt, (result.clone(), duration));
+        self.announce_gate(&story, gate, Ground::Attempt, result.clone(), duration);
         if self.stop.is_some() {
             return self.fail(gating.attempt, AttemptFailure::stopped());
         }

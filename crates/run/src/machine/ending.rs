@@ -84,7 +84,7 @@ impl Machine {
         match phase {
             Phase::New | Phase::Ended | Phase::Asking(_) => return phase,
             Phase::Finishing(outcome, finishing) => {
-                return self.on_finish_failed(outcome, finishing, (reason, hint, false));
+                return self.on_finish_failed(outcome, finishing, reason, hint, false);
             }
             Phase::Working(mut work) => {
                 self.disarm_all(&mut work);
@@ -100,7 +100,9 @@ impl Machine {
         &mut self,
         outcome: Outcome,
         finishing: Finishing,
-        (reason, hint, begun): (String, String, bool),
+        reason: String,
+        hint: String,
+        begun: bool,
     ) -> Phase {
         self.under_way = begun.then_some(finishing.choice);
         self.announce(Event::FinishFailed(FinishFailed {
@@ -190,11 +192,11 @@ impl Machine {
                 hint,
                 begun,
                 ..
-            } => self.on_finish_failed(outcome, finishing, (reason, hint, begun)),
+            } => self.on_finish_failed(outcome, finishing, reason, hint, begun),
             _misfit => {
                 let reason = "the finish got an answer that does not fit it".to_owned();
-                let failure = (reason, super::NO_ANSWER_HINT.to_owned(), false);
-                self.on_finish_failed(outcome, finishing, failure)
+                let hint = super::NO_ANSWER_HINT.to_owned();
+                self.on_finish_failed(outcome, finishing, reason, hint, false)
             }
         }
     }

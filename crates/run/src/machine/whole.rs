@@ -74,12 +74,7 @@ impl Machine {
             return self.end(used_up.into());
         }
         let gate = whole.gate;
-        self.announce_gate(
-            &whole.story,
-            gate,
-            Ground::Whole,
-            (result.clone(), duration),
-        );
+        self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
         whole.gate += 1;
         let GateResult::Failed { how, tail } = result else {
             return self.next_whole(whole);

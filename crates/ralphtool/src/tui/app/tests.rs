@@ -154,7 +154,7 @@ fn nothing_starts_where_something_stands_in_the_way() {
 }
 
 #[test]
-fn starting_anew_asks_only_where_a_run_is_open() {
+fn starting_again_asks_only_where_a_run_is_open() {
     let nothing = PartialSettings::default;
     assert_eq!(asked(&mut preview(), "F"), start(nothing(), false));
     let mut stage = changes();
@@ -302,7 +302,7 @@ fn leaving_a_run_asks_then_stops_then_forces() {
 }
 
 #[test]
-fn a_question_that_nobody_answered_is_asked_again() {
+fn a_question_the_user_did_not_answer_is_asked_again() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "q"), []);
     stage.wait(4);
@@ -341,7 +341,7 @@ fn leaving_does_not_choose_twice() {
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.take_asked(), [Request::Quit]);
 
-    // Somebody who lets the run go on stays with it.
+    // A user who lets the run go on stays with it.
     let mut stage = ended_with(Outcome::Stopped);
     stage.keys("r");
     assert_eq!(asked(&mut stage, "q"), []);
@@ -515,7 +515,7 @@ fn from_the_result_it_goes_back_to_where_it_began() {
 }
 
 #[test]
-fn it_follows_the_live_story_until_somebody_chooses_another() {
+fn it_follows_the_live_story_until_the_user_chooses_another() {
     let mut stage = Stage::new((80, 24));
     stage.with_run(RunMode::Live);
     stage

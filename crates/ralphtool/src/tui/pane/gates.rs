@@ -90,7 +90,8 @@ impl GatesPane {
     pub(crate) fn fit(
         &mut self,
         story: Option<&StoryProgress>,
-        (columns, height): (usize, usize),
+        columns: usize,
+        height: usize,
         now: Timestamp,
     ) {
         self.text.fit(columns, height);

@@ -139,7 +139,7 @@ impl Changes {
                 draw_lines(frame, below, &empty(found), 2);
             }
             Some(Ok(_)) => {
-                self.draw_table(frame, (head, list), now);
+                self.draw_table(frame, head, list, now);
                 draw_lines(frame, detail, &self.detail(), 1);
             }
         }
@@ -154,7 +154,7 @@ impl Changes {
         Line::from(spans)
     }
 
-    fn draw_table(&self, frame: &mut Frame<'_>, (head, list): (Rect, Rect), now: Timestamp) {
+    fn draw_table(&self, frame: &mut Frame<'_>, head: Rect, list: Rect, now: Timestamp) {
         if self.shown.is_empty() {
             let text = format!("  no change matches `{}`", clean(&self.filter));
             return frame.render_widget(Paragraph::new(text), list);

@@ -301,7 +301,7 @@ impl Run {
             }
             Tab::Gates => {
                 let story = self.progress.stories.get(self.selected);
-                self.gates.fit(story, (columns, height), now);
+                self.gates.fit(story, columns, height, now);
             }
             Tab::Log => self.log.fit(columns, height),
         }

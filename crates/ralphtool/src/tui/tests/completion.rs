@@ -110,7 +110,7 @@ fn finish_failed(stage: &mut Stage) {
     );
 }
 
-/// Nobody was asked, as with a finish that is configured.
+/// The user was not asked, as with a finish that is configured.
 fn ended_by_itself(stage: &mut Stage) {
     stopped(stage);
     stage.tell(Msg::RunOver(RunOver::Ended(3)));

@@ -74,7 +74,7 @@ fn an_agent_that_starts_is_announced_once_and_watched() {
 }
 
 #[test]
-fn activity_sets_no_timer_and_the_idle_timer_is_armed_anew_when_it_fires() {
+fn activity_sets_no_timer_and_the_idle_timer_is_armed_again_when_it_fires() {
     let mut script = Script::working(timed());
     let active = script
         .pass(600)

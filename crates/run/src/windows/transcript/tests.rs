@@ -129,7 +129,7 @@ fn the_last_block_grows_while_it_is_written() {
 }
 
 #[test]
-fn a_file_that_was_written_anew_is_read_anew() {
+fn a_file_that_was_written_again_is_read_again() {
     let mut stage = Stage::new(Output::Text);
     stage.add(b"one\n\ntwo\n\nthree \xff\n");
     assert_eq!(stage.catch_up(1000).len(), 3);
