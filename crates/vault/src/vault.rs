@@ -81,7 +81,8 @@ impl Vault {
 
     pub(crate) fn open_vault(
         repository: Repository,
-        (vault, repository_lock): (VaultFolder, RepositoryLock),
+        vault: VaultFolder,
+        repository_lock: RepositoryLock,
         command_timeout: Duration,
     ) -> Result<Self> {
         let barriers = barriers(&repository, &vault);

@@ -150,17 +150,14 @@ pub(crate) fn list(index: &[u8], format: ObjectFormat) -> Result<Vec<Listed>, Re
 
 /// Applies edits to an index.
 pub(crate) fn edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Result<Edited, Reason> {
-    try_edit(old, format, edits).ok_or(Reason::OddIndex)
-}
-
-fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
-    let index = Index::parse(old, format)?;
-    let mut trees = Trees::new(parse_trees(index.extensions, format)?, edits);
+    let index = Index::parse(old, format).ok_or(Reason::OddIndex)?;
+    let known = parse_trees(index.extensions, format).ok_or(Reason::OddIndex)?;
+    let mut trees = Trees::new(known, edits);
     let mut writer = Writer::new(index.version, format, old.len());
     let mut pending = edits.iter().peekable();
     for entry in &index.entries {
         if entry.flags.is_conflict() || entry.flags.is_intended() {
-            return None;
+            return Err(Reason::OddIndex);
         }
         let here = &*entry.path;
         while let Some((path, staged)) = pending.next_if(|(path, _)| path.as_slice() < here) {
@@ -189,7 +186,7 @@ fn try_edit(old: &[u8], format: ObjectFormat, edits: &Edits) -> Option<Edited> {
     }
     let built = trees.build(format)?;
     let bytes = writer.finish(&built.extension)?;
-    Some(Edited {
+    Ok(Edited {
         bytes,
         trees: built.objects,
         root: built.root,

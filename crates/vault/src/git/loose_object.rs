@@ -105,31 +105,33 @@ impl<'a> Writer<'a> {
     /// Writes an object whose id is known, where it is not there already.
     pub(crate) fn write(
         &mut self,
-        (id, kind): (&ObjectId, &str),
+        id: &ObjectId,
+        kind: &str,
         bytes: &[u8],
     ) -> Result<(), FileError> {
         let target = path(self.objects, id);
         if is_present(&target) {
             return Ok(());
         }
-        self.replace((id, kind), bytes)
+        self.replace(id, kind, bytes)
     }
 
     /// Writes an object. One that exists counts only if it has these bytes, in a file that
     /// has no other link: writing to the other name would change this one too.
     pub(crate) fn write_apart(
         &mut self,
-        (id, kind): (&ObjectId, &str),
+        id: &ObjectId,
+        kind: &str,
         bytes: &[u8],
     ) -> Result<(), FileError> {
         let is_ours = fs::metadata(path(self.objects, id)).is_ok_and(|it| it.nlink() == 1);
         if is_ours && read(self.objects, id, kind).is_some_and(|present| present == bytes) {
             return Ok(());
         }
-        self.replace((id, kind), bytes)
+        self.replace(id, kind, bytes)
     }
 
-    fn replace(&mut self, (id, kind): (&ObjectId, &str), bytes: &[u8]) -> Result<(), FileError> {
+    fn replace(&mut self, id: &ObjectId, kind: &str, bytes: &[u8]) -> Result<(), FileError> {
         let target = path(self.objects, id);
         let header = format!("{kind} {}\0", bytes.len());
         let deflated = self
@@ -210,8 +212,8 @@ mod tests {
             .collect();
         for bytes in [&b""[..], b"hello\n", &noise, &vec![b'a'; 300_000]] {
             let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", bytes);
-            writer.write((&id, "blob"), bytes).unwrap();
-            writer.write((&id, "blob"), bytes).unwrap();
+            writer.write(&id, "blob", bytes).unwrap();
+            writer.write(&id, "blob", bytes).unwrap();
             assert_eq!(read(folder.path(), &id, "blob").as_deref(), Some(bytes));
             assert_eq!(read(folder.path(), &id, "tree"), None);
         }
@@ -222,18 +224,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"hello\n");
         let mut writer = Writer::new(folder.path());
-        writer.write((&id, "blob"), b"hello\n").unwrap();
+        writer.write(&id, "blob", b"hello\n").unwrap();
         let (object, other) = (path(folder.path(), &id), folder.path().join("other"));
         let inode = || fs::metadata(&object).unwrap().ino();
         let ours = inode();
-        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        writer.write_apart(&id, "blob", b"hello\n").unwrap();
         assert_eq!(inode(), ours);
         fs::hard_link(&object, &other).unwrap();
-        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        writer.write_apart(&id, "blob", b"hello\n").unwrap();
         assert_ne!(inode(), ours);
         fs::remove_file(&object).unwrap();
         fs::write(&object, "junk").unwrap();
-        writer.write_apart((&id, "blob"), b"hello\n").unwrap();
+        writer.write_apart(&id, "blob", b"hello\n").unwrap();
         let present = read(folder.path(), &id, "blob");
         assert_eq!(present.as_deref(), Some(&b"hello\n"[..]));
     }
@@ -258,7 +260,7 @@ mod tests {
             for number in 0..3000u32 {
                 let bytes = number.to_be_bytes();
                 let id = ObjectId::of_object(ObjectFormat::Sha1, "blob", &bytes);
-                let result = writer.write((&id, "blob"), &bytes);
+                let result = writer.write(&id, "blob", &bytes);
                 written.push(result.map(|()| path(objects, &id).exists()));
                 let _ = fs::remove_file(path(objects, &id));
             }
@@ -277,7 +279,7 @@ mod tests {
         assert!(!writer.copy(from.path(), &id).unwrap());
         assert!(!path(to.path(), &id).exists());
         let mut source = Writer::new(from.path());
-        source.write((&id, "blob"), b"hello\n").unwrap();
+        source.write(&id, "blob", b"hello\n").unwrap();
         assert!(writer.copy(from.path(), &id).unwrap());
         assert!(writer.copy(from.path(), &id).unwrap());
         assert_eq!(

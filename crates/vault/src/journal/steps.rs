@@ -372,8 +372,8 @@ impl Journal {
         }
         if health == JournalHealth::Torn {
             // A new line must not be glued to a torn one.
-            file.set_len(good as u64).tried("mend", path)?;
-            file.seek(SeekFrom::End(0)).tried("mend", path)?;
+            file.set_len(good as u64).tried("repair", path)?;
+            file.seek(SeekFrom::End(0)).tried("repair", path)?;
         }
         let journal = Self {
             file,

@@ -25,9 +25,9 @@ impl Vault {
             // The git directory may be gone, or be another one.
             let current = self.log.current()?;
             let trash = self.repo.new_trash("look");
-            let mended = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
+            let repaired = self.repair_git(&current, &base, &trash, Care::ForSave)?;
             looked = self.tree.current_scan(&self.repo, &base);
-            self.pending_notices = mended.notices;
+            self.pending_notices = repaired.notices;
         }
         let taken = looked?;
         let top = &self.repo.places.repository.work_tree;

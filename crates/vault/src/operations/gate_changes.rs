@@ -104,8 +104,8 @@ impl Vault {
         let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
             let trash = self.repo.new_trash("gate");
-            let mended = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
-            return Ok(TreeOwner::Gates(mended.notices));
+            let repaired = self.repair_git(&current, &base, &trash, Care::ForSave)?;
+            return Ok(TreeOwner::Gates(repaired.notices));
         };
         let on_branch =
             matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
@@ -117,8 +117,8 @@ impl Vault {
     }
 
     fn put_back(&mut self, marked: &TreeBeforeGates, whose: TreeOwner) -> Result<Vec<Notice>> {
-        let mended = match whose {
-            TreeOwner::Gates(mended) => mended,
+        let repaired = match whose {
+            TreeOwner::Gates(repaired) => repaired,
             TreeOwner::Committed => return Ok(Vec::new()),
             TreeOwner::Users(head) => {
                 let branch = self.log.current()?.intent.branch;
@@ -147,12 +147,12 @@ impl Vault {
                 Some(before) => self.tree.confirm_scan(&base, before, taken),
                 None => self.tree.mark_clean(),
             }
-            return Ok(mended);
+            return Ok(repaired);
         }
         let target = leaving_ignored(&marked.manifest, &taken);
         let changes = compare(&target, &taken.manifest);
         if changes.count() == 0 {
-            return Ok(mended);
+            return Ok(repaired);
         }
         let goal = Snapshot {
             id: base.id.clone(),
@@ -168,7 +168,7 @@ impl Vault {
         };
         let found = FoundTree::of(&taken);
         let trash = self.repo.new_trash("gate");
-        let mut notices = mended;
+        let mut notices = repaired;
         notices.extend(self.repo.converge(&goal, &found, &trash)?);
         let named = changes.paths().filter(|path| {
             let entries = &found.manifest.entries;

@@ -134,7 +134,8 @@ impl Repo {
         &self,
         current: &Current,
         parent: ObjectId,
-        (refs, head): (&Refs, &Head),
+        refs: &Refs,
+        head: &Head,
     ) -> Result<Vec<Notice>> {
         let branch = short(&current.intent.branch);
         let mut notices = Vec::new();

@@ -79,7 +79,7 @@ impl Tree {
     pub(crate) fn scan_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
         repo.link_objects()?;
         let (refs, head) = repo.observe()?;
-        let control = repo.take_control((head, refs), None)?;
+        let control = repo.take_control(head, refs, None)?;
         let own = Snapshot::index(&repo.places.vault, &base.id);
         let index = if own.exists() {
             own

@@ -125,10 +125,10 @@ impl Vault {
             head,
             untouched,
             search,
-        } = self.repair_git(&current, &base, (&trash, Care::ForRestore))?;
+        } = self.repair_git(&current, &base, &trash, Care::ForRestore)?;
         notices.append(&mut self.pending_notices);
         // Commits the attempt made and took back are in no ref, but may be asked for.
-        if self.repo.is_git_moved(&base, (&refs, &head)) || self.repo.agent_ran_git(&current) {
+        if self.repo.is_git_moved(&base, &refs, &head) || self.repo.agent_ran_git(&current) {
             self.repo.link_objects()?;
         }
         let is_linked = base.control.is_linked();
@@ -138,8 +138,9 @@ impl Vault {
         } else {
             GitDirectory::MayHaveChanged
         };
-        let seen = (head.clone(), refs.clone());
-        let control = self.repo.take_control(seen, untouched)?;
+        let control = self
+            .repo
+            .take_control(head.clone(), refs.clone(), untouched)?;
         let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
         notices.extend(self.repo.report_undone_commits(&current, &refs));
@@ -186,7 +187,7 @@ impl Vault {
             .transpose()?;
         self.repo.drop_index(&id);
         self.repo
-            .keep_refs(&current, label, (&base.control.refs, &refs), &head);
+            .keep_refs(&current, label, &base.control.refs, &refs, &head);
         let snapshot = self.tree.snapshot(id, &taken, control, &base.submodules);
         let snapshot = self.repo.write_parked(snapshot, &base)?;
         let run = current.intent.run.clone();
@@ -289,13 +290,7 @@ impl Repo {
     }
 
     /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
-    fn keep_refs(
-        &self,
-        current: &Current,
-        label: &str,
-        (before, now): (&Refs, &Refs),
-        head: &Head,
-    ) {
+    fn keep_refs(&self, current: &Current, label: &str, before: &Refs, now: &Refs, head: &Head) {
         let folder = format!("refs/kept/{}/{label}", current.intent.run);
         let mut commands = String::new();
         for (name, id) in now {

@@ -34,7 +34,7 @@ impl Vault {
         if current.phase != Phase::Restoring {
             self.record(&run, Step::RestoreIntent)?;
         }
-        let notices = self.carry_out_restore(&current, &base, (found, git))?;
+        let notices = self.carry_out_restore(&current, &base, found, git)?;
         self.record(&run, Step::PutBack)?;
         self.tree.mark_clean();
         Ok(notices)
@@ -66,7 +66,8 @@ impl Vault {
         &mut self,
         current: &Current,
         base: &Arc<Snapshot>,
-        (found, git): (&FoundTree, GitDirectory),
+        found: &FoundTree,
+        git: GitDirectory,
     ) -> Result<Vec<Notice>> {
         let trash = self.repo.new_trash("restore");
         let mut notices = Vec::new();
@@ -140,7 +141,7 @@ impl Vault {
             // Said after the attempt before this one.
             return Ok(None);
         }
-        if self.repo.agent_moved(current, name, (before, now)) {
+        if self.repo.agent_moved(current, name, before, now) {
             self.repo.move_ref(name, refs, before)?;
             return Ok(Some(moved_back(name, before, now)));
         }

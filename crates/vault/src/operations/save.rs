@@ -14,6 +14,7 @@ use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::paths::{is_module_path, show};
 use crate::repair::directory::RepairedGit;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
+use crate::repo::control::Control;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
@@ -113,7 +114,7 @@ impl Vault {
             head,
             untouched,
             ..
-        } = self.repair_git(&current, &base, (&trash, Care::ForSave))?;
+        } = self.repair_git(&current, &base, &trash, Care::ForSave)?;
         notices.append(&mut self.pending_notices);
         self.repo.refuse_users_switch(&current, &head)?;
         notices.extend(self.repair_modules(&base, &trash)?);
@@ -123,7 +124,7 @@ impl Vault {
         let shape = untouched.filter(|_| ended.is_empty());
         self.repo.drop_operation_refs(&base, &mut refs)?;
         // Objects nothing names are no part of the work.
-        if self.repo.is_git_moved(&base, (&refs, &head)) {
+        if self.repo.is_git_moved(&base, &refs, &head) {
             self.repo.link_objects()?;
         }
         let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
@@ -144,7 +145,7 @@ impl Vault {
         let id = Snapshot::new_id();
         let storing = self
             .tree
-            .store_visible(&self.repo, (&base, &id), &taken, &stored);
+            .store_visible(&self.repo, &base, &id, &taken, &stored);
         let (tree, odd) = storing?;
         let index = Snapshot::index(&self.repo.places.vault, &id);
         let git = self.repo.work.patient().with_index(&index);
@@ -167,7 +168,7 @@ impl Vault {
         );
         notices.extend(
             self.repo
-                .report_commits_below(&current, parent, (&refs, &head))?,
+                .report_commits_below(&current, parent, &refs, &head)?,
         );
         let commit = match checkpoint.when {
             Commit::WhereItDiffers if self.repo.tree_of(parent)? == tree => parent,
@@ -178,12 +179,10 @@ impl Vault {
                 destination: Destination::Repository,
             })?,
         };
-        let snapshot = self.checkpoint_snapshot(
-            id,
-            (&base, &submodules),
-            &taken,
-            (refs.clone(), commit, shape),
-        )?;
+        let branch = &current.intent.branch;
+        let control = self.repo.control_at(branch, commit, refs.clone(), shape)?;
+        let snapshot = self.tree.snapshot(id, &taken, control, &submodules);
+        snapshot.write(&self.repo.places.vault, Some(&base))?;
         let run = current.intent.run.clone();
         self.repo.make_ready(&snapshot.id, commit)?;
         self.record(
@@ -196,7 +195,7 @@ impl Vault {
             },
         )?;
         self.repo
-            .switch_to(&current, &snapshot.id, commit, (&refs, &head))?;
+            .switch_to(&current, &snapshot.id, commit, &refs, &head)?;
         self.repo.ready_branch = None;
         self.record(&run, Step::Saved)?;
         self.repo.drop_index(&base.id);
@@ -209,32 +208,27 @@ impl Vault {
             notices,
         })
     }
-
-    fn checkpoint_snapshot(
-        &self,
-        id: String,
-        (base, submodules): (&Arc<Snapshot>, &[Vec<u8>]),
-        taken: &Scanned,
-        (mut refs, commit, shape): (Refs, ObjectId, Option<Shape>),
-    ) -> Result<Snapshot> {
-        let branch = self.log.current()?.intent.branch;
-        refs.insert(branch.clone(), commit);
-        let head = Head::Branch {
-            name: branch,
-            commit: Some(commit),
-        };
-        let control = self.repo.take_control((head, refs), shape)?;
-        let snapshot = self.tree.snapshot(id, taken, control, submodules);
-        let places = &self.repo.places;
-        let base = Arc::clone(base);
-        snapshot.write(&places.vault, Some(&base))?;
-        Ok(snapshot)
-    }
 }
 
 impl Repo {
+    /// The git directory as it will be once branch and HEAD are at a commit.
+    fn control_at(
+        &self,
+        branch: &str,
+        commit: ObjectId,
+        mut refs: Refs,
+        shape: Option<Shape>,
+    ) -> Result<Control> {
+        refs.insert(branch.to_owned(), commit);
+        let head = Head::Branch {
+            name: branch.to_owned(),
+            commit: Some(commit),
+        };
+        self.take_control(head, refs, shape)
+    }
+
     /// True where refs, HEAD or index are not as the checkpoint left them.
-    pub(crate) fn is_git_moved(&self, base: &Snapshot, (refs, head): (&Refs, &Head)) -> bool {
+    pub(crate) fn is_git_moved(&self, base: &Snapshot, refs: &Refs, head: &Head) -> bool {
         let control = &base.control;
         *refs != control.refs || *head != control.head || !self.index_is_as_left(base)
     }
@@ -264,7 +258,7 @@ impl Repo {
         commit: ObjectId,
     ) -> Result<()> {
         let (refs, head) = self.observe()?;
-        self.switch_to(current, snapshot, commit, (&refs, &head))
+        self.switch_to(current, snapshot, commit, &refs, &head)
     }
 
     fn switch_to(
@@ -272,7 +266,8 @@ impl Repo {
         current: &Current,
         snapshot: &str,
         commit: ObjectId,
-        (refs, head): (&Refs, &Head),
+        refs: &Refs,
+        head: &Head,
     ) -> Result<()> {
         let trash = self.new_trash("save");
         self.move_to_new_commit(&current.intent.branch, refs, commit)?;
@@ -326,7 +321,8 @@ impl Tree {
     fn store_visible(
         &self,
         repo: &Repo,
-        (base, id): (&Snapshot, &str),
+        base: &Snapshot,
+        id: &str,
         taken: &Scanned,
         stored: &Stored<'_>,
     ) -> Result<(ObjectId, Vec<Notice>)> {

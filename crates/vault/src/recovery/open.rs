@@ -26,7 +26,7 @@ impl Vault {
         let vault = VaultFolder::open(&folder)?;
         let lock =
             RepositoryLock::take(state_directory, &repository, &folder).map_err(describe_owner)?;
-        let mut vault = Self::open_vault(repository, (vault, lock), command_timeout)?;
+        let mut vault = Self::open_vault(repository, vault, lock, command_timeout)?;
         vault
             .pending_notices
             .extend(rebuilt.into_iter().chain(repaired));

@@ -227,7 +227,7 @@ mod tests {
         let objects = store.path().join("objects");
         let there = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"there");
         loose_object::Writer::new(&objects)
-            .write((&there, "blob"), b"there")
+            .write(&there, "blob", b"there")
             .unwrap();
         let gone = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"gone");
         let kept = store.path().join("refs/kept/run/1.1");

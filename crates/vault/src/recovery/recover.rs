@@ -329,7 +329,7 @@ impl Vault {
     fn scan_repaired(&mut self, current: &Current) -> Result<Scanned> {
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("restore");
-        let repaired = self.repair_git(current, &base, (&trash, Care::ForRestore))?;
+        let repaired = self.repair_git(current, &base, &trash, Care::ForRestore)?;
         self.repo.end_object_search(repaired.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         self.tree.scan_all(&self.repo, &base, &index)
@@ -399,7 +399,7 @@ impl Vault {
         let taken = self.tree.scan(&self.repo, &base)?;
         let moved = head.commit() != Some(current.commit);
         let (refs, head) = self.repo.observe()?;
-        let control = self.repo.take_control((head, refs), None)?;
+        let control = self.repo.take_control(head, refs, None)?;
         let kept = control.has_files_of(&base.control);
         if taken.changes.count() > 0 || moved || !kept {
             let work = SavedWork::Resumed;

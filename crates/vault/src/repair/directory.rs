@@ -57,7 +57,8 @@ impl Vault {
         &mut self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
-        (trash, care): (&Path, Care),
+        trash: &Path,
+        care: Care,
     ) -> Result<RepairedGit> {
         let mut notices = Vec::new();
         let repository = &self.repo.places.repository;
@@ -71,9 +72,7 @@ impl Vault {
         if moved.is_empty()
             && let Some(untouched) = self.repo.git_untouched()
         {
-            return self
-                .repo
-                .repair_untouched(untouched, notices, (trash, care));
+            return self.repo.repair_untouched(untouched, notices, trash, care);
         }
         moved.extend(shape.straighten(repository, strictness, trash)?);
         if !moved.is_empty() {
@@ -93,7 +92,7 @@ impl Vault {
         // Before anything reads an object: a pipe may stand in its place.
         notices.extend(
             self.repo
-                .repair_objects(Some(&current.snapshot), (trash, search))?,
+                .repair_objects(Some(&current.snapshot), trash, search)?,
         );
         let repair = DirectoryRepair {
             places: &self.repo.places,
@@ -176,7 +175,8 @@ impl Repo {
         &self,
         untouched: Untouched,
         mut notices: Vec<Notice>,
-        (trash, care): (&Path, Care),
+        trash: &Path,
+        care: Care,
     ) -> Result<RepairedGit> {
         let Untouched {
             since_ns,

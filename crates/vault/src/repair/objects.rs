@@ -42,7 +42,8 @@ impl Repo {
     pub(crate) fn repair_objects(
         &self,
         since: Option<&str>,
-        (trash, search): (&Path, Search),
+        trash: &Path,
+        search: Search,
     ) -> Result<Vec<Notice>> {
         let since_ns = since.map_or(0, |id| {
             let taken = taken_at(&self.places, id);
@@ -168,7 +169,7 @@ impl Vault {
         let trash = self.repo.new_trash("objects");
         let mut notices = self
             .repo
-            .repair_objects(start, (&trash, Search::Everything))?;
+            .repair_objects(start, &trash, Search::Everything)?;
         notices.extend(self.restore_missing(whole_at, Search::Everything)?);
         let (refs, head) = self.repo.observe()?;
         Ok((refs, head, notices))
@@ -249,7 +250,7 @@ impl Look {
         for (name, metadata) in folders {
             let folder = self.objects.join(name);
             // What may not be looked into is not read by git either.
-            let Some(files) = self.listings.names(name, (&folder, metadata))? else {
+            let Some(files) = self.listings.names(name, &folder, metadata)? else {
                 continue;
             };
             for file in files.iter() {
@@ -304,7 +305,7 @@ impl Pass<'_> {
         let is_linked = copy
             .as_ref()
             .is_some_and(|copy| (copy.dev(), copy.ino()) == (metadata.dev(), metadata.ino()));
-        if is_linked || self.is_fine((&path, metadata), &kept, copy.as_ref(), &kind) {
+        if is_linked || self.is_fine(&path, metadata, &kept, copy.as_ref(), &kind) {
             return Ok(());
         }
         let has_copy = copy.is_some() && kind.is_whole(&kept, self.format);
@@ -331,7 +332,8 @@ impl Pass<'_> {
     /// True where a file has the bytes of its copy, or looks as it should where there is none.
     fn is_fine(
         &self,
-        (path, metadata): (&Path, &Metadata),
+        path: &Path,
+        metadata: &Metadata,
         kept: &Path,
         copy: Option<&Metadata>,
         kind: &Kind,

@@ -119,14 +119,14 @@ impl DirectoryRepair<'_> {
         }
         // First, because it leaves no link on the way to content.
         parts.extend(restore_content(self.places, self.trash)?);
-        let restored = git_copy::restore((repository, vault), extent)?;
+        let restored = git_copy::restore(repository, vault, extent)?;
         parts.extend(restored.into_iter().filter(|part| part != "objects"));
         parts.extend(self.alternates()?);
         let lost_heads = lacks(&shared.join("refs/heads"));
         let lost_packed = lacks(&shared.join("packed-refs")) && git_copy::has(vault, "packed-refs");
         if is_reftable {
             if lost_heads {
-                git_copy::restore_part((repository, vault), "refs")?;
+                git_copy::restore_part(repository, vault, "refs")?;
                 parts.push("refs".to_owned());
             }
             parts.extend(repair_head(self.places, REFTABLE_HEAD, self.trash)?);
@@ -241,7 +241,7 @@ fn restore_refs(places: &Places, snapshot: &Snapshot) -> Result<()> {
         let path = repository.common_dir.join(name);
         fs::create_dir_all(&path).tried("create", &path)?;
     }
-    git_copy::restore_part((repository, vault), "refs")?;
+    git_copy::restore_part(repository, vault, "refs")?;
     let path = repository.common_dir.join("packed-refs");
     let mut packed = packed_in(&read_if_present(&path)?.unwrap_or_default());
     for (name, id) in &snapshot.control.refs {
@@ -291,7 +291,7 @@ pub(crate) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Res
         fs::create_dir_all(folder).tried("create", folder)?;
     }
     restore_objects(places)?;
-    git_copy::restore((repository, vault), Extent::All)?;
+    git_copy::restore(repository, vault, Extent::All)?;
     let head = if control.uses_reftable() {
         REFTABLE_HEAD.to_owned()
     } else {

@@ -111,7 +111,7 @@ impl Repo {
             writing.write_blobs(&blobs)?;
             let mut writer = writing.writer();
             for (id, bytes) in &edited.trees {
-                writer.write((id, "tree"), bytes)?;
+                writer.write(id, "tree", bytes)?;
             }
             let is_new = |blob: &&Blob| !matches!(blob.source, Source::Store);
             let new = blobs.iter().filter(is_new).map(|blob| blob.id);
@@ -202,7 +202,7 @@ impl Repo {
         let id = ObjectId::of_object(self.places.repository.format, "commit", text.as_bytes());
         let writing = self.writing(commit.destination);
         writing.until_kept(|| {
-            writing.writer().write((&id, "commit"), text.as_bytes())?;
+            writing.writer().write(&id, "commit", text.as_bytes())?;
             Ok(vec![id])
         })?;
         if commit.destination == Destination::Repository {
@@ -491,7 +491,7 @@ impl Writing<'_> {
             if let Some(path) = &blob.only_without_returns {
                 refuse_returns(path, bytes)?;
             }
-            writer.write((&blob.id, "blob"), bytes)?;
+            writer.write(&blob.id, "blob", bytes)?;
         }
         Ok(())
     }

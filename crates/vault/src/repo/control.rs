@@ -72,7 +72,8 @@ impl Control {
     /// Reads the files; HEAD and refs were read by git.
     pub fn take(
         repository: &Repository,
-        (head, refs): (Head, Refs),
+        head: Head,
+        refs: Refs,
         shape: Option<Shape>,
     ) -> Result<Self> {
         let mut files = Vec::new();

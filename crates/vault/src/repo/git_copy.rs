@@ -88,7 +88,7 @@ impl Repo {
         let Places { repository, vault } = &self.places;
         self.git_copy
             .borrow_mut()
-            .update((repository, vault), is_first)
+            .update(repository, vault, is_first)
     }
 
     /// The git directory, where nothing in it changed since it was last copied, right before the
@@ -120,7 +120,8 @@ impl GitCopy {
     /// Linked content that is gone stays in the copy until the next run begins (`is_first`).
     pub(crate) fn update(
         &mut self,
-        (repository, vault): (&Repository, &VaultFolder),
+        repository: &Repository,
+        vault: &VaultFolder,
         is_first: bool,
     ) -> Result<()> {
         let target = folder(vault);
@@ -248,7 +249,7 @@ impl Visit<'_> {
             let is_log = path.starts_with("logs");
             let seen = self.copy.seen.get(&path).filter(|_| is_log).copied();
             let is_kept = is_same(&stamp, metadata, &to)
-                || seen.is_some_and(|seen| append(&seen, &stamp, (&from, &to)).is_ok())
+                || seen.is_some_and(|seen| append(&seen, &stamp, &from, &to).is_ok())
                 || self.copy.keep(&from, &to, metadata, is_constant(&path));
             if !is_kept {
                 self.leave_out(&path);
@@ -314,7 +315,7 @@ impl Stamp {
 }
 
 /// Copies what a log has gained; an error where it did more than grow.
-fn append(seen: &Stamp, now: &Stamp, (from, to): (&Path, &Path)) -> io::Result<()> {
+fn append(seen: &Stamp, now: &Stamp, from: &Path, to: &Path) -> io::Result<()> {
     let copied = fs::symlink_metadata(to)?;
     if seen.inode != now.inode || seen.size >= now.size || copied.len() != seen.size {
         return Err(io::ErrorKind::InvalidData.into());
@@ -390,7 +391,8 @@ pub(crate) fn has(vault: &VaultFolder, path: &str) -> bool {
 
 /// Writes what is missing back into the git directory; gives what that was.
 pub(crate) fn restore(
-    (repository, vault): (&Repository, &VaultFolder),
+    repository: &Repository,
+    vault: &VaultFolder,
     extent: Extent,
 ) -> Result<Vec<String>> {
     let from = folder(vault);
@@ -433,10 +435,7 @@ pub(crate) fn restore(
 }
 
 /// Writes what is missing of one entry back.
-pub(crate) fn restore_part(
-    (repository, vault): (&Repository, &VaultFolder),
-    part: &str,
-) -> Result<()> {
+pub(crate) fn restore_part(repository: &Repository, vault: &VaultFolder, part: &str) -> Result<()> {
     if has(vault, part) {
         write_back(repository, &folder(vault), Path::new(part))?;
     }
@@ -550,12 +549,12 @@ mod tests {
         fs::copy(&from, &to).unwrap();
         let seen = stamp();
         fs::write(&from, "one\ntwo\n").unwrap();
-        append(&seen, &stamp(), (&from, &to)).unwrap();
+        append(&seen, &stamp(), &from, &to).unwrap();
         assert_eq!(fs::read_to_string(&to).unwrap(), "one\ntwo\n");
         let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
         assert_eq!(modified(&to), modified(&from));
         let seen = stamp();
         fs::write(&from, "1\n").unwrap();
-        assert!(append(&seen, &stamp(), (&from, &to)).is_err(), "it shrank");
+        assert!(append(&seen, &stamp(), &from, &to).is_err(), "it shrank");
     }
 }

@@ -32,11 +32,11 @@ impl ObjectLinks {
     /// Links every object file of `from` that `to` does not have.
     pub(crate) fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
         for (folder, metadata) in loose_object::folders(from) {
-            self.link_folder((from, to), &folder, &metadata)?;
+            self.link_folder(from, to, &folder, &metadata)?;
         }
         let packs = from.join("pack");
         match fs::symlink_metadata(&packs) {
-            Ok(metadata) => self.link_folder((from, to), "pack", &metadata)?,
+            Ok(metadata) => self.link_folder(from, to, "pack", &metadata)?,
             Err(error) if absent(&error) => {}
             // Locked by an attempt: a restore opens it.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
@@ -47,7 +47,8 @@ impl ObjectLinks {
 
     fn link_folder(
         &mut self,
-        (from, to): (&Path, &Path),
+        from: &Path,
+        to: &Path,
         name: &str,
         metadata: &Metadata,
     ) -> Result<()> {
@@ -214,7 +215,8 @@ impl ObjectListings {
     pub(crate) fn names(
         &self,
         name: &str,
-        (folder, metadata): (&Path, &Metadata),
+        folder: &Path,
+        metadata: &Metadata,
     ) -> Result<Option<Arc<[OsString]>>> {
         let changed_ns = changed_ns(metadata);
         if let Some(known) = lock(&self.by_folder).get(name)

@@ -27,7 +27,8 @@ impl Repo {
         &self,
         current: &Current,
         name: &str,
-        (before, now): (Option<ObjectId>, Option<ObjectId>),
+        before: Option<ObjectId>,
+        now: Option<ObjectId>,
     ) -> bool {
         let traced = self.traced(current);
         let short = name.strip_prefix("refs/heads/").unwrap_or(name);
@@ -54,7 +55,7 @@ impl Repo {
             traced.iter().any(|it| {
                 it.ran_at(line.time)
                     && (with_head && it.is_one_of(MOVING)
-                        || it.moves_by_name((name, short), &line.message))
+                        || it.moves_by_name(name, short, &line.message))
             })
         })
     }
@@ -179,7 +180,7 @@ impl Traced {
     }
 
     /// True where it can have made such a line in the log of a ref that it named.
-    fn moves_by_name(&self, (name, short): (&str, &str), message: &str) -> bool {
+    fn moves_by_name(&self, name: &str, short: &str, message: &str) -> bool {
         let has = |word: &str| self.words.iter().any(|it| it == word);
         let is_named = || has(short) || has(name) || has(&format!("heads/{short}"));
         let is_target = || {

@@ -447,13 +447,14 @@ fn visit(
     see: &mut dyn FnMut(&str, &Node, &Metadata) -> Result<bool>,
 ) -> Result<()> {
     match fs::symlink_metadata(root) {
-        Ok(metadata) => visit_path((root, folders), "", &metadata, see),
+        Ok(metadata) => visit_path(root, folders, "", &metadata, see),
         Err(_) => Ok(()),
     }
 }
 
 fn visit_path(
-    (root, folders): (&Path, Folders),
+    root: &Path,
+    folders: Folders,
     path: &str,
     metadata: &Metadata,
     see: &mut dyn FnMut(&str, &Node, &Metadata) -> Result<bool>,
@@ -478,7 +479,7 @@ fn visit_path(
             continue;
         }
         if let Ok(metadata) = entry.metadata() {
-            visit_path((root, folders), &child, &metadata, see)?;
+            visit_path(root, folders, &child, &metadata, see)?;
         }
     }
     Ok(())

@@ -78,9 +78,9 @@ impl Repo {
             if log == kept && now == before {
                 return Ok(Vec::new());
             }
-            let target = self.target((kept, before), &log, agents);
+            let target = self.target(kept, before, &log, agents);
             if (log == target.log && now == target.tip)
-                || self.replace_stash((&log, now), &target, trash)?
+                || self.replace_stash(&log, now, &target, trash)?
             {
                 return Ok(target.notices);
             }
@@ -91,7 +91,8 @@ impl Repo {
 
     fn target(
         &self,
-        (kept, before): (&[u8], Option<ObjectId>),
+        kept: &[u8],
+        before: Option<ObjectId>,
         log: &[u8],
         agents: &dyn Fn(&[LogLine]) -> Vec<bool>,
     ) -> Target {
@@ -141,7 +142,8 @@ impl Repo {
     /// Replaces log and ref under git's own lock; false where they moved meanwhile.
     fn replace_stash(
         &self,
-        (log, now): (&[u8], Option<ObjectId>),
+        log: &[u8],
+        now: Option<ObjectId>,
         target: &Target,
         trash: &Path,
     ) -> Result<bool> {
@@ -173,7 +175,7 @@ impl Repo {
         };
         let replaced = writeln!(file, "{tip}")
             .tried("write", &lock)
-            .and_then(|()| replace_log(&path, log, (&target.log, trash)));
+            .and_then(|()| replace_log(&path, log, &target.log, trash));
         match replaced {
             Ok(true) => {
                 let reference = shared.join(STASH);
@@ -216,7 +218,7 @@ impl Repo {
             };
             let zero = self.places.repository.format.zero();
             let found = chained(&without_repeats(&listed), zero).into_bytes();
-            let target = self.target((kept, before), &found, agents);
+            let target = self.target(kept, before, &found, agents);
             if notices.is_empty() {
                 notices = target.notices;
             }
@@ -224,7 +226,7 @@ impl Repo {
             if ids(&listed) == ids(&wanted) {
                 return Ok(notices);
             }
-            if !self.rebuild_listed_stash((&listed, now), &wanted)? {
+            if !self.rebuild_listed_stash(&listed, now, &wanted)? {
                 std::thread::sleep(PAUSE);
             }
         }
@@ -235,7 +237,8 @@ impl Repo {
     /// entry. False where another process moves the stash meanwhile.
     fn rebuild_listed_stash(
         &self,
-        (listed, now): (&[LogLine], Option<ObjectId>),
+        listed: &[LogLine],
+        now: Option<ObjectId>,
         wanted: &[LogLine],
     ) -> Result<bool> {
         let mut tip = self.places.repository.format.zero();
@@ -310,12 +313,13 @@ impl Repo {
     /// The git directory as it is now, with the list of stashes.
     pub(crate) fn take_control(
         &self,
-        (head, refs): (Head, Refs),
+        head: Head,
+        refs: Refs,
         shape: Option<Shape>,
     ) -> Result<Control> {
         let repository = &self.places.repository;
         let has_stash = refs.contains_key(STASH);
-        let mut control = Control::take(repository, (head, refs), shape)?;
+        let mut control = Control::take(repository, head, refs, shape)?;
         // Where refs are in tables, the log of the stash is no file: git lists it.
         if repository.has_reftable() {
             let listed = if has_stash {
@@ -355,7 +359,7 @@ fn moves_all_the_time() -> CheckpointError {
 }
 
 /// Writes the log, where it still is what it was; the old one is kept.
-fn replace_log(path: &Path, seen: &[u8], (log, trash): (&[u8], &Path)) -> Result<bool, FileError> {
+fn replace_log(path: &Path, seen: &[u8], log: &[u8], trash: &Path) -> Result<bool, FileError> {
     let now = read_if_present(path)?.unwrap_or_default();
     if now != seen {
         return Ok(false);

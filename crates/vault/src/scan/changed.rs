@@ -83,7 +83,7 @@ impl Repo {
         let changed = paths.map(|(path, [before, after])| ChangedPath {
             before: text(before),
             after: text(after),
-            ..changed_path(path, (base, now), &moved)
+            ..changed_path(path, base, now, &moved)
         });
         changed.collect()
     }
@@ -113,7 +113,8 @@ impl Room {
 
 fn changed_path(
     path: &[u8],
-    (before, after): (&Manifest, &Manifest),
+    before: &Manifest,
+    after: &Manifest,
     moved: &HashMap<Vec<u8>, String>,
 ) -> ChangedPath {
     let is_file = |manifest: &Manifest| {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Staged, StagedStat};
+use crate::git::access::Reason;
 use crate::git::object_id::{ObjectFormat, ObjectId};
 
 /// Bytes before the first entry.
@@ -73,7 +74,7 @@ impl<'a> Index<'a> {
         let mut at = HEADER;
         for _ in 0..number(body, 8)? {
             let before = entries.last().map_or(&[][..], |entry| &entry.path);
-            let (entry, next) = Entry::parse(body, at, (version, format), before)?;
+            let (entry, next) = Entry::parse(body, at, version, format, before)?;
             entries.push(entry);
             at = next;
         }
@@ -90,7 +91,8 @@ impl<'a> Entry<'a> {
     fn parse(
         body: &'a [u8],
         at: usize,
-        (version, format): (u32, ObjectFormat),
+        version: u32,
+        format: ObjectFormat,
         before: &[u8],
     ) -> Option<(Self, usize)> {
         let flags_at = at + FIELDS + format.id_length();
@@ -160,11 +162,11 @@ impl Writer {
         }
     }
 
-    pub(super) fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
+    pub(super) fn copy(&mut self, entry: &Entry<'_>) -> Result<(), Reason> {
         self.write(entry.head, &entry.path)
     }
 
-    pub(super) fn add(&mut self, path: &[u8], staged: &Staged) -> Option<()> {
+    pub(super) fn add(&mut self, path: &[u8], staged: &Staged) -> Result<(), Reason> {
         let StagedStat {
             changed,
             modified,
@@ -193,7 +195,7 @@ impl Writer {
         self.write(&head, path)
     }
 
-    fn write(&mut self, head: &[u8], path: &[u8]) -> Option<()> {
+    fn write(&mut self, head: &[u8], path: &[u8]) -> Result<(), Reason> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(head);
         if self.version == 4 {
@@ -209,20 +211,20 @@ impl Writer {
             let length = padded(self.bytes.len() - start);
             self.bytes.resize(start + length, 0);
         }
-        self.count = self.count.checked_add(1)?;
-        Some(())
+        self.count = self.count.checked_add(1).ok_or(Reason::OddIndex)?;
+        Ok(())
     }
 
     /// Adds the known trees and the checksum.
-    pub(super) fn finish(mut self, trees: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn finish(mut self, trees: &[u8]) -> Result<Vec<u8>, Reason> {
         self.bytes[8..HEADER].copy_from_slice(&self.count.to_be_bytes());
         self.bytes.extend_from_slice(b"TREE");
-        let length = u32::try_from(trees.len()).ok()?;
+        let length = u32::try_from(trees.len()).map_err(|_| Reason::OddIndex)?;
         self.bytes.extend_from_slice(&length.to_be_bytes());
         self.bytes.extend_from_slice(trees);
         let checksum = ObjectId::checksum(self.format, &self.bytes);
         self.bytes.extend_from_slice(checksum.as_bytes());
-        Some(self.bytes)
+        Ok(self.bytes)
     }
 }
 

@@ -61,7 +61,7 @@ fn staged(top: &Path, name: &str, format: ObjectFormat) -> Staged {
     };
     let id = ObjectId::of_object(format, "blob", &bytes);
     Writer::new(&top.join(".git/objects"))
-        .write((&id, "blob"), &bytes)
+        .write(&id, "blob", &bytes)
         .unwrap();
     Staged {
         mode: match (metadata.is_symlink(), metadata.mode() & 0o100) {
@@ -98,7 +98,7 @@ fn changed(top: &Path, format: ObjectFormat, change: impl Fn(&Path), paths: &[&s
     let edited = edit(&old, format, &edits).expect("an ordinary index");
     for (id, bytes) in &edited.trees {
         Writer::new(&top.join(".git/objects"))
-            .write((id, "tree"), bytes)
+            .write(id, "tree", bytes)
             .unwrap();
     }
     fs::write(top.join(".git/ours"), &edited.bytes).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Edits;
+use crate::git::access::Reason;
 use crate::git::object_id::{ObjectFormat, ObjectId};
 
 /// The mode of a folder in a tree.
@@ -120,22 +121,26 @@ impl Trees {
     }
 
     /// A path that was not there.
-    pub(super) fn add(&mut self, path: &[u8], mode: u32, id: ObjectId) -> Option<()> {
+    pub(super) fn add(&mut self, path: &[u8], mode: u32, id: ObjectId) -> Result<(), Reason> {
         self.keep(path, mode, id);
         self.count(path, 1)
     }
 
     /// A path that goes.
-    pub(super) fn remove(&mut self, path: &[u8]) -> Option<()> {
+    pub(super) fn remove(&mut self, path: &[u8]) -> Result<(), Reason> {
         self.count(path, -1)
     }
 
     /// Counts in every folder above a path; one that is not known yet begins with nothing.
-    fn count(&mut self, path: &[u8], change: isize) -> Option<()> {
+    fn count(&mut self, path: &[u8], change: isize) -> Result<(), Reason> {
+        let changed = |count: usize| {
+            let count = count.checked_add_signed(change);
+            count.ok_or(Reason::OddIndex)
+        };
         // Whatever its id is, it is touched, and gets one of its own.
         let id = self.root.id;
         let mut known = &mut self.root;
-        known.count = known.count.checked_add_signed(change)?;
+        known.count = changed(known.count)?;
         let (folder, _) = split(path);
         for name in folder
             .split(|byte| *byte == b'/')
@@ -146,24 +151,25 @@ impl Trees {
                 id,
                 folders: BTreeMap::new(),
             });
-            known.count = known.count.checked_add_signed(change)?;
+            known.count = changed(known.count)?;
         }
-        Some(())
+        Ok(())
     }
 
     /// Makes the trees of all folders something changed in.
-    pub(super) fn build(mut self, format: ObjectFormat) -> Option<Built> {
+    pub(super) fn build(mut self, format: ObjectFormat) -> Result<Built, Reason> {
         let mut objects = Vec::new();
         let mut root = self.root;
         build(
             &mut root,
             &mut Vec::new(),
             &mut self.touched,
-            (format, &mut objects),
+            format,
+            &mut objects,
         )?;
         let mut extension = Vec::new();
         write(&root, b"", &mut extension);
-        Some(Built {
+        Ok(Built {
             objects,
             root: root.id,
             extension,
@@ -175,11 +181,11 @@ fn build(
     known: &mut Known,
     path: &mut Vec<u8>,
     touched: &mut HashMap<Vec<u8>, Files>,
-    out: (ObjectFormat, &mut Vec<(ObjectId, Vec<u8>)>),
-) -> Option<()> {
-    let (format, objects) = out;
+    format: ObjectFormat,
+    objects: &mut Vec<(ObjectId, Vec<u8>)>,
+) -> Result<(), Reason> {
     let Some(mut children) = touched.remove(path) else {
-        return Some(());
+        return Ok(());
     };
     known.folders.retain(|_, folder| folder.count > 0);
     for (name, folder) in &mut known.folders {
@@ -188,7 +194,7 @@ fn build(
             path.push(b'/');
         }
         path.extend_from_slice(name);
-        build(folder, path, touched, (format, objects))?;
+        build(folder, path, touched, format, objects)?;
         path.truncate(length);
         children.push((name.clone(), FOLDER, folder.id));
     }
@@ -204,7 +210,7 @@ fn build(
     for (name, mode, id) in &children {
         // A file in the place of a folder that still has files: git has to say which goes.
         if !names.insert(name) {
-            return None;
+            return Err(Reason::OddIndex);
         }
         bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
         bytes.extend_from_slice(name);
@@ -213,7 +219,7 @@ fn build(
     }
     known.id = ObjectId::of_object(format, "tree", &bytes);
     objects.push((known.id, bytes));
-    Some(())
+    Ok(())
 }
 
 fn write(known: &Known, name: &[u8], out: &mut Vec<u8>) {

@@ -83,7 +83,7 @@ impl Keeper<'_> {
         if let Some(old) = old.filter(|old| old.content.id() == Some(id)) {
             return Ok(old.content.clone());
         }
-        writer.write_apart((&id, "blob"), bytes)?;
+        writer.write_apart(&id, "blob", bytes)?;
         Ok(Content::Git(id))
     }
 }
