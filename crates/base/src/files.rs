@@ -208,6 +208,10 @@ pub fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
 /// Creates a private folder with its parents.
 pub fn create_private_folder(path: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::DirBuilderExt;
+    // Most are there already, and to look is much cheaper than to try.
+    if path.is_dir() {
+        return Ok(());
+    }
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)

@@ -488,8 +488,9 @@ impl World {
         // What others do to the original branch is theirs, where the run did not begin on it.
         let main = "refs/heads/main";
         let home = wanted.contains("\nrefs/heads/main\n$ git for-each-ref\n");
-        // Stashes that a story cleared come back with an abandon, and stay when that is undone.
-        let has_stash = what != "an undo" || wanted.lines().any(is_stash);
+        // Stashes that a story cleared (the list is empty, the ref may be there) come back with an
+        // abandon or a rewind, and stay when that is undone.
+        let has_stash = what != "an undo" || wanted.lines().any(is_stash_entry);
         let compared = |state: &str| {
             let lines = self.compared(state);
             let lines = lines.filter(|line| home || !line.ends_with(main));
@@ -635,7 +636,11 @@ fn check_output(output: &Output) -> Result<(), String> {
 }
 
 fn is_stash(line: &str) -> bool {
-    line.ends_with("\trefs/stash") || line.starts_with("stash@{")
+    line.ends_with("\trefs/stash") || is_stash_entry(line)
+}
+
+fn is_stash_entry(line: &str) -> bool {
+    line.starts_with("stash@{")
 }
 
 fn indented(text: &str) -> String {
