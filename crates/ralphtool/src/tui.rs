@@ -1,16 +1,16 @@
-//! The terminal UI. `session` owns the terminal and its threads; all else are values and lines, and
-//! reads no file and no clock.
+//! The terminal UI. `session` owns the terminal and its threads; everything else is pure: it
+//! computes state and lines, and reads no file and no clock.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `app` | the one value: messages in, requests out |
+//! | `app` | the whole state: messages in, requests out |
 //! | `message` | those messages and requests |
 //! | `keys` | every key, where it works, what it does |
-//! | `step` | what a key on a screen leads to |
+//! | `step` | what a screen asks the app to do after a key |
 //! | `view` | draws the app |
 //! | `screen/` | the five screens |
 //! | `pane/` | what the run screen shows on the right |
-//! | `session/` | gives the app a terminal, keys and answers, and does what it asks for |
+//! | `session/` | sends keys and answers to the app, and carries out its requests |
 //! | `text_pane`, `tabbed` | lines with a cursor, and several of them under tabs |
 //! | `palette` | all colours |
 //! | the others | small pieces: wrapping, markdown, help, gauges, questions |

@@ -1,4 +1,4 @@
-//! Everything the terminal UI knows, as one value: messages go in, requests come out.
+//! The state of the terminal UI as one value: messages go in, requests come out.
 
 mod acting;
 mod typing;
@@ -18,26 +18,26 @@ use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
 use super::screen::run::{Run, RunMode};
-use super::step::{Confirmation, Step};
+use super::step::Confirmation;
 use super::text_pane::TextPane;
 use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
 use typing::TypingLine;
 
-/// How long a notice stays.
+/// How long a notice is shown.
 const NOTICE: Duration = Duration::from_secs(6);
 
-/// How long keys choose nothing after the screen changed while the user was typing.
+/// How long keys choose nothing after the screen changed while the user was pressing keys.
 const SHIELD_MS: i64 = 1_500;
 
-/// What follows when the current run is over.
+/// What the app does when the loop of the current run has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Then {
     #[default]
     Stay,
-    /// The list of changes comes back.
+    /// Show the list of changes.
     Back,
-    /// The program ends.
+    /// End the program.
     Leave,
 }
 
@@ -51,21 +51,21 @@ pub(crate) enum Screen {
     Result,
 }
 
-/// What a terminal is like.
+/// The properties of the terminal.
 #[derive(Debug, Clone)]
 pub(crate) struct Terminal {
     /// Columns and lines.
     pub(crate) size: (u16, u16),
-    /// Colours are wanted.
+    /// Whether to draw with colours.
     pub(crate) colored: bool,
     /// The zone of the times on the screen.
     pub(crate) zone: TimeZone,
-    /// The folder an export goes to unless the user says another.
+    /// The folder that the export prompt suggests.
     pub(crate) exports: String,
 }
 
-/// The state of the terminal UI: which screen is shown, what each screen knows, and what is in front
-/// of it (a line to type in, a question, an error, the help).
+/// Which screen is shown, the state of each screen, and what is shown over it: a text input, a
+/// question, an error or the help.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(super) terminal: Terminal,
@@ -79,28 +79,28 @@ pub(crate) struct App {
     pub(super) typing: Option<TypingLine>,
     pub(super) confirmation: Option<Confirmation>,
     pub(super) error: Option<ErrorText>,
-    /// A run waits for the user to allow what the repository's settings file asks for.
+    /// The run starts after the user has allowed what the repository's settings file asks for.
     pub(super) trust_prompt: Option<Box<TrustPrompt>>,
     /// The first line of the help that is shown.
     pub(super) help_top: Option<usize>,
     pub(super) quit: Quit,
     pub(super) mouse: bool,
     notice: Option<(String, Timestamp)>,
-    /// The UI began with the list of changes; without it, leaving a screen leaves the program.
+    /// Whether the UI began with the list of changes; if not, leaving a screen leaves the program.
     has_list: bool,
-    /// What follows when the run is over.
     then: Then,
     /// When a key was last pressed.
     last_key: Option<Timestamp>,
-    /// Until then a key may still be meant for the run that has just ended.
+    /// Until this time a key may still be meant for the run that has just ended.
     shielded_until: Option<Timestamp>,
+    /// Whether the screen has to be drawn again.
     changed: bool,
-    /// What the current message asks for.
+    /// The request that handling the current message has led to.
     request: Option<Request>,
 }
 
 impl App {
-    /// An app that shows a run, or else the list of changes.
+    /// An app that shows a run, or the list of changes if there is none.
     pub(crate) fn new(mode: Option<RunMode>, terminal: Terminal, now: Timestamp) -> Self {
         let run = mode.map(|mode| Run::new(terminal.colored, terminal.zone.clone(), mode));
         let mut app = Self {
@@ -135,34 +135,34 @@ impl App {
         app
     }
 
-    /// What to ask for first.
+    /// The first request.
     pub(crate) fn first_query(&self) -> Option<Request> {
         self.has_list.then_some(Request::Query(Query::Changes))
     }
 
-    /// Whether something changed that can be seen.
+    /// Whether the screen has to be drawn again.
     pub(crate) fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// Whether something changed that can be seen; asking forgets it.
+    /// Like `has_changed`, and resets it.
     pub(crate) fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)
     }
 
-    /// Whether a clock runs on the screen, so that it must be drawn as time passes.
+    /// Whether the screen shows a running clock, so that it must be drawn as time passes.
     pub(crate) fn is_ticking(&self) -> bool {
         let running = self.run.as_ref().is_some_and(Run::is_ticking);
         self.notice.is_some() || self.quit.is_asking(self.now) || running
     }
 
-    /// The closing words of the last run; none of a run that was only watched.
+    /// The summary of the last run; none for a run that another terminal started.
     pub(crate) fn summary(&self) -> Option<&Summary> {
         let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
         Some(&run.summary)
     }
 
-    /// What the user should know for a moment.
+    /// The message that is shown for a few seconds.
     pub(super) fn notice(&self) -> Option<&str> {
         self.notice.as_ref().map(|(text, _)| text.as_str())
     }
@@ -188,7 +188,7 @@ impl App {
         }
     }
 
-    /// Whether the current run is steered in another terminal.
+    /// Whether another terminal controls the current run.
     pub(super) fn is_read_only(&self) -> bool {
         let mode = self.run.as_ref().map(|run| run.mode);
         matches!(mode, Some(RunMode::Attached { .. }))
@@ -204,7 +204,7 @@ impl App {
         }
     }
 
-    /// Whether a key would do something now.
+    /// Whether an action would do something now.
     pub(super) fn offers(&self, action: Action) -> bool {
         let Some(run) = &self.run else {
             return true;
@@ -222,14 +222,9 @@ impl App {
         }
     }
 
-    /// Takes in a message and says what is to be done.
+    /// Handles a message; returns what is to be done.
     pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
         match msg {
-            Msg::Clock(now) => {
-                self.on_clock(now);
-                return None;
-            }
-            Msg::Frame => return self.missing().map(Request::Query),
             Msg::Record(record) => self.on_record(&record),
             Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
             Msg::Key(key) => self.on_key(key),
@@ -251,8 +246,9 @@ impl App {
         self.request.take()
     }
 
-    fn on_clock(&mut self, now: Timestamp) {
-        // What is shown changes with the second, not before.
+    /// Sets the time.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        // The clocks on the screen show whole seconds.
         if self.is_ticking() && self.now.as_second() != now.as_second() {
             self.changed = true;
         }
@@ -267,8 +263,8 @@ impl App {
         }
     }
 
-    /// What the current screen needs and does not have yet.
-    fn missing(&mut self) -> Option<Query> {
+    /// What the current screen needs, and has neither received nor asked for yet.
+    pub(crate) fn missing(&mut self) -> Option<Query> {
         let run = self.run.as_mut()?;
         match self.screen {
             Screen::Run => run.query(self.now),
@@ -296,7 +292,7 @@ impl App {
         let shown = run.progress.run.as_ref();
         let is_another = shown.is_some_and(|shown| *shown != record.run);
         if run.mode != RunMode::Live && is_another {
-            // The run that was shown is over, and another has begun.
+            // The run on the screen is over, and another one has started.
             *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
         }
         run.apply(record);
@@ -318,7 +314,7 @@ impl App {
                     self.request = self.completion.keep().map(Request::Command);
                 }
             }
-            // The question was about the story before.
+            // The question was about the previous story.
             (Event::StoryStarted { .. }, _) if self.confirmation == Some(Confirmation::Skip) => {
                 self.confirmation = None;
                 self.say("nothing was skipped: the next story has begun");
@@ -331,7 +327,7 @@ impl App {
         }
     }
 
-    /// Keys that were meant for the screen before must not choose anything on this one.
+    /// Ignores keys for a while if the user is pressing keys, which are meant for the last screen.
     fn shield(&mut self) {
         let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
         self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
@@ -349,7 +345,7 @@ impl App {
         let began = |run: &&mut Run| run.progress.header.is_some();
         if let Some(run) = self.run.as_mut().filter(began) {
             run.over = Some(over);
-            // The loop is over and will not do what was chosen at the last moment.
+            // The loop has ended and will not do what was chosen at the last moment.
             self.completion.reopen();
             if run.progress.finish.is_none() {
                 self.screen = Screen::Completion;
@@ -359,7 +355,7 @@ impl App {
             }
             return;
         }
-        // It did not even begin: the screen before says why.
+        // It did not start: the previous screen says why.
         self.run = None;
         match over {
             RunOver::Failed(error) => self.error = Some(error),
@@ -394,8 +390,10 @@ impl App {
                 if let Answer::Diff(id, Ok(diff)) = &answer {
                     self.completion.receive(id, diff);
                 }
-                let step = self.run.as_mut().and_then(|run| run.answer(answer));
-                self.carry_on(step.unwrap_or(Step::Stay));
+                if let Some(run) = &mut self.run {
+                    let step = run.receive(answer);
+                    self.perform(step);
+                }
             }
         }
     }
@@ -404,7 +402,7 @@ impl App {
         self.say_for(text, NOTICE);
     }
 
-    /// Says something for so long.
+    /// Shows a notice for this long.
     fn say_for(&mut self, text: impl Into<String>, time: Duration) {
         let until = self.now.saturating_add(time).unwrap_or(Timestamp::MAX);
         self.notice = Some((text.into(), until));

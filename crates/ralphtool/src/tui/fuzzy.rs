@@ -1,14 +1,14 @@
-//! Which names a few typed characters may mean.
+//! A fuzzy filter of names.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use super::wrap;
+use super::wrap::{self, Row};
 
-/// The names that match, best first and else in their order: the index of each, and which of
-/// its characters matched, in rising order. Without a needle all names, in their order.
+/// The names that match, best first, then in their order: the index of each, and which of its
+/// characters matched, in rising order. An empty needle matches all names, in their order.
 ///
 /// The characters are graphemes of the name, as [`wrap::graphemes`] has them.
 pub(crate) fn matches<T: AsRef<str>>(needle: &str, names: &[T]) -> Vec<(usize, Vec<u32>)> {
@@ -35,19 +35,12 @@ pub(crate) fn matches<T: AsRef<str>>(needle: &str, names: &[T]) -> Vec<(usize, V
 
 /// A name with the characters that matched in a style of their own.
 pub(crate) fn highlighted(name: &str, matched: &[u32], style: Style) -> Line<'static> {
-    let mut spans: Vec<Span<'static>> = Vec::new();
+    let mut row = Row::default();
     for (index, text) in (0_u32..).zip(wrap::graphemes(name)) {
-        let style = if matched.contains(&index) {
-            style
-        } else {
-            Style::new()
-        };
-        match spans.last_mut() {
-            Some(last) if last.style == style => last.content.to_mut().push_str(text),
-            Some(_) | None => spans.push(Span::styled(text.to_owned(), style)),
-        }
+        let has_matched = matched.contains(&index);
+        row.push(text, if has_matched { style } else { Style::new() });
     }
-    Line::from(spans)
+    Line::from(row.spans)
 }
 
 /// A name as the matcher wants it: the first code point of each grapheme.

@@ -1,11 +1,10 @@
-//! What goes into the app and what comes out of it: messages and requests.
+//! The messages that the app handles and the requests it returns.
 //!
-//! `session` carries the requests out and answers queries with messages. The app itself never reads a
-//! file or a clock.
+//! `session` carries out the requests and answers queries with messages. The app itself never reads
+//! a file or a clock.
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::ui::change_rows::ChangeRow;
@@ -23,9 +22,6 @@ use ralph_vault::diff::{Diff, FileDiff};
 /// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Msg {
-    Clock(Timestamp),
-    /// The screen is about to be drawn: what is missing for it may be asked for.
-    Frame,
     Key(KeyEvent),
     Paste(String),
     /// The mouse wheel was turned.
@@ -35,17 +31,17 @@ pub(crate) enum Msg {
         columns: u16,
         rows: u16,
     },
-    /// The run says something.
+    /// The run has written a record.
     Record(Box<Record>),
     /// The loop is over, or could not start.
     RunOver(RunOver),
-    /// Whether the process of a run in another terminal has gone without an end of its own.
+    /// Whether the run in another terminal has been interrupted: its process died before it ended.
     Interrupted(bool),
     /// A request was carried out.
     Answer(Box<Answer>),
     /// The user should be notified.
     Notify(String),
-    /// The system wants the program to end.
+    /// A signal asks the program to end.
     Leave,
 }
 
@@ -61,55 +57,55 @@ pub(crate) struct Wheel {
 pub(crate) enum RunOver {
     /// The loop ended with this exit code.
     Ended(u8),
-    /// It did not start, or broke.
+    /// It could not start, or failed.
     Failed(ErrorText),
     /// There is nothing left to do in the change.
     NothingLeft,
-    /// It did not start: the user has to be asked first.
+    /// It did not start, because the user has to allow it first.
     NeedsTrust(Box<TrustPrompt>),
 }
 
 /// What the user is asked before a run starts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TrustPrompt {
-    /// What the repository's own settings file asks for.
+    /// What the repository's settings file asks for.
     pub(crate) question: TrustQuestion,
-    /// What was recovered before.
+    /// What was recovered from an interrupted run before this question.
     pub(crate) recovered: Vec<String>,
     /// The run to start after a yes.
     pub(crate) start: Start,
 }
 
-/// An error in words.
+/// An error as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ErrorText {
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
 }
 
-/// What the app wants done.
+/// What the app asks `session` to do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Request {
     Quit,
-    /// Stop the process until the user brings it back.
+    /// Stop the process, as Ctrl-Z does in a shell.
     Suspend,
-    /// Forget what is on the screen and draw it all.
+    /// Clear the terminal and draw everything again.
     Redraw,
-    /// Listen to the mouse, or leave it to the terminal.
+    /// Whether to receive mouse events; if not, the terminal can select text.
     Mouse(bool),
     Copy(String),
     Notify(String),
     Start(Box<Start>),
     /// Send a command to the running loop.
     Command(UserCommand),
-    /// Look up something.
+    /// Look something up.
     Query(Query),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
     pub(crate) change: String,
-    /// What was chosen on the screen.
+    /// The settings chosen on the preview.
     pub(crate) chosen: PartialSettings,
     /// Start over, even if an interrupted run could be resumed.
     pub(crate) fresh: bool,
@@ -121,41 +117,41 @@ pub(crate) struct Start {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Export {
     Text(String),
-    /// The whole of an attempt's transcript.
+    /// An attempt's whole transcript.
     Transcript(TranscriptId),
 }
 
-/// Something the app needs from outside.
+/// Something the app has to know.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Query {
     Changes,
-    /// One change with everything a preview shows, under settings chosen on the screen.
+    /// Everything a preview shows of a change, with the settings chosen on the screen.
     Preview(String, Box<PartialSettings>),
-    /// What an agent said, from this entry or up to the end.
-    Window(TranscriptId, Span),
-    /// An entry with a text.
+    /// Part of what an agent said.
+    Window(TranscriptId, Part),
+    /// The next entry that contains a text.
     Find(TranscriptId, Needle),
-    /// All of what is behind an entry.
+    /// The full text of an entry.
     Detail(TranscriptId, Source),
     Diff(DiffId),
     /// The last lines of a file, at most this many.
     File(PathBuf, usize),
     Result(Box<ResultId>),
-    /// Where an export was written.
+    /// Write an export to a path.
     Export(PathBuf, Export),
 }
 
-/// Part of something long.
+/// Which entries of a transcript are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Span {
-    /// The last lines or entries, at most this many.
+pub(crate) enum Part {
+    /// The last ones, at most this many.
     Last(usize),
     /// From this one on, at most this many.
     From(usize, usize),
 }
 
-impl Span {
-    /// Where it begins in something of this length, and how long it may be.
+impl Part {
+    /// The first entry and the most entries of a transcript with `total` entries.
     pub(crate) fn of(self, total: usize) -> (usize, usize) {
         match self {
             Self::Last(count) => (total.saturating_sub(count), count),
@@ -168,9 +164,9 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needle {
     pub(crate) text: String,
-    /// The entry the cursor is on; it is looked at last.
+    /// The entry at the cursor, which is searched last.
     pub(crate) here: usize,
-    /// Towards the end, and then from the start; otherwise the other way round.
+    /// Search towards the end, then from the start; otherwise the other way round.
     pub(crate) forward: bool,
 }
 
@@ -179,11 +175,11 @@ pub(crate) struct Needle {
 pub(crate) struct TranscriptId {
     pub(crate) attempt: AttemptId,
     pub(crate) folder: PathBuf,
-    /// How it is to be read.
+    /// The format of the agent's output.
     pub(crate) output: Output,
 }
 
-/// A difference between two states.
+/// A diff between two states of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DiffId {
     /// The tree as it is now, against a checkpoint.
@@ -200,35 +196,35 @@ pub(crate) enum DiffId {
     },
 }
 
-/// What a result is about.
+/// The run whose result is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResultId {
     pub(crate) change: String,
-    /// The commits the run began at and came to; none where it completed nothing.
+    /// The commits before and after the run; none if it completed no story.
     pub(crate) range: Option<(String, String)>,
 }
 
-/// What was found.
+/// The answer to a query.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Changes(Result<ChangesFound, ErrorText>),
     Preview(Result<Box<Previewed>, ErrorText>),
     Window(TranscriptId, Result<Window, String>),
-    /// Where a text is in a transcript; nowhere else.
+    /// The entry that contains a text; none if no entry does.
     Found(TranscriptId, Needle, Option<usize>),
-    /// All of what is behind an entry.
+    /// The full text of an entry, by lines.
     Detail(TranscriptId, Source, Vec<String>),
     Diff(DiffId, Result<Box<Diff>, String>),
     File(PathBuf, Result<FileWindow, String>),
     Result(Box<ResultFound>),
-    /// Where something was written.
+    /// Where an export was written.
     Exported(Result<PathBuf, String>),
 }
 
 /// The changes of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChangesFound {
-    /// Where they were looked for.
+    /// The folder that was searched.
     pub(crate) folder: String,
     pub(crate) rows: Vec<ChangeRow>,
     /// The run that can be resumed.
@@ -238,9 +234,9 @@ pub(crate) struct ChangesFound {
 /// A run that is not finished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OpenRun {
-    /// The change it works through.
+    /// The name of its change.
     pub(crate) change: String,
-    /// Its branch was kept, and it can be opened again.
+    /// Whether it had ended and its branch was kept: it can be opened again.
     pub(crate) kept: bool,
 }
 
@@ -248,15 +244,14 @@ pub(crate) struct OpenRun {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Previewed {
     pub(crate) change: Change,
-    /// The texts that belong to it: artifact, path and text.
     pub(crate) documents: Vec<DocumentText>,
     /// The settings a run would have.
     pub(crate) settings: Settings,
-    /// What to know before a start.
+    /// Problems and notes about a start.
     pub(crate) remarks: Vec<Remark>,
     /// The prompt the next agent would get.
     pub(crate) prompt: String,
-    /// A run of this change is open.
+    /// Whether a run of this change is open.
     pub(crate) open: bool,
 }
 
@@ -273,9 +268,9 @@ pub(crate) struct DocumentText {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Window {
     pub(crate) entries: Vec<Entry>,
-    /// How many there are altogether, as far as known.
+    /// How many entries the transcript has, as far as they are counted.
     pub(crate) total: usize,
-    /// There is more on disk that was not counted yet.
+    /// Whether there is more on disk that is not counted yet.
     pub(crate) more: bool,
 }
 

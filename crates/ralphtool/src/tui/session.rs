@@ -1,15 +1,15 @@
-//! Runs the terminal UI: gives it a terminal, keys and answers, and does what it asks for.
+//! Runs the terminal UI: gives the app a terminal, keys and answers, and carries out its requests.
 //!
-//! The loop stays on the thread the program began on, because agents die with the thread that
-//! started them. The screen has a thread beside it, and asks for runs.
+//! The loop stays on the main thread, because agents die with the thread that started them. The
+//! screen has its own thread and asks the main thread to start runs.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `screen_loop` | the thread of the screen: messages in, requests out, when to draw (`pace`) |
-//! | `screen_guard` | the terminal while it is ours |
-//! | `input` | keys, the wheel and new sizes |
-//! | `record_queue` | records on their way from the loop to the screen |
-//! | `workers` | answer queries: `readers` from open files, `lookup` from git and plans |
+//! | `screen_guard` | takes over the terminal and restores it |
+//! | `input` | reads keys, the wheel and new sizes |
+//! | `record_queue` | carries records from the loop to the screen |
+//! | `workers` | answers queries: `readers` from open files, `lookup` from git and plans |
 
 mod input;
 mod lookup;
@@ -60,11 +60,12 @@ const RECORDS: usize = 1024;
 /// How many commands may wait for the loop.
 const COMMANDS: usize = 64;
 
-/// How often a run in another terminal is read, and how often one that has ended: it may be resumed.
+/// How often the records of a run in another terminal are read while it is active, and after it has
+/// ended: it may be resumed.
 const LIVE: Duration = Duration::from_millis(100);
 const STILL: Duration = Duration::from_secs(1);
 
-/// A run that the screen asks this thread for, and the commands for it.
+/// A run to start on the main thread, and the user's commands for it.
 struct StartRun {
     start: Box<Start>,
     commands: Receiver<UserCommand>,
@@ -89,7 +90,7 @@ pub(crate) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<Ex
     session.close(context)
 }
 
-/// Shows a run of the past.
+/// Shows a run from its records.
 pub(crate) async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {
     let mut session = Session::open(context, Some(RunMode::Replay), None)?;
     session.send_all(records);
@@ -98,7 +99,7 @@ pub(crate) async fn replay(records: Vec<Record>, context: &Context) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a run that another terminal works on, until the user leaves.
+/// Shows a run of another terminal until the user leaves.
 pub(crate) async fn attach(
     watch: Watch,
     so_far: Vec<Record>,
@@ -123,7 +124,7 @@ pub(crate) async fn attach(
     }
 }
 
-/// Sends the screen what happens in the run, for as long as that can be read.
+/// Sends the records of the run to the screen; returns when they can no longer be read.
 async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
     let mut interrupted = false;
     loop {
@@ -132,22 +133,20 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
             Err(failure) => return failure,
         };
         let state = watch.status(Timestamp::now()).state;
-        let news = records.into_iter().map(|it| Msg::Record(Box::new(it)));
-        let mut news: Vec<Msg> = news.collect();
+        // Sending fails only after the screen has ended.
+        for record in records {
+            let _ = messages.send(Msg::Record(Box::new(record)));
+        }
         if interrupted != (state == State::Interrupted) {
             interrupted = !interrupted;
-            news.push(Msg::Interrupted(interrupted));
-        }
-        for msg in news {
-            // A screen that is gone needs to know nothing.
-            let _ = messages.send(msg);
+            let _ = messages.send(Msg::Interrupted(interrupted));
         }
         let pause = if state.is_live() { LIVE } else { STILL };
         tokio::time::sleep(pause).await;
     }
 }
 
-/// The screen's thread, and the ways to and from it.
+/// The screen's thread, and the channels to and from it.
 struct Session {
     queue: RecordQueue,
     messages: UnboundedSender<Msg>,
@@ -204,7 +203,7 @@ impl Session {
     }
 
     fn send(&self, msg: Msg) {
-        // A screen that is gone needs to know nothing.
+        // Sending fails only after the screen has ended.
         let _ = self.messages.send(msg);
     }
 
@@ -214,10 +213,10 @@ impl Session {
         }
     }
 
-    /// Runs what the screen asks for until it is gone.
+    /// Starts the runs that the screen asks for, until the screen has ended.
     async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
         loop {
-            // A new one each time: a signal that was for a run is not for the screen.
+            // A new listener each time: a signal that was sent to a run must not end the screen.
             let mut interrupt = listen_for(SignalKind::interrupt())?;
             let asked = tokio::select! {
                 asked = self.starts.recv() => asked,
@@ -266,7 +265,7 @@ impl Session {
         let (sender, records) = mpsc::channel(RECORDS);
         let audience = Audience {
             records: sender,
-            // The screen shows what is in the transcript; of the records it needs the last.
+            // The screen reads the transcript itself.
             detail_level: DetailLevel::Latest,
         };
         let mut caller = ready.caller();
@@ -292,12 +291,12 @@ impl Session {
         }
     }
 
-    /// Gives the terminal back and says on it what the last run came to.
+    /// Restores the terminal and prints the summary of the last run.
     fn close(self, context: &Context) -> Result<ExitCode, Failure> {
         drop(self.messages);
         let app = match self.screen.join() {
             Ok(Ok(app)) => app,
-            // A terminal that was closed stopped the run, which says how it went.
+            // If the terminal was closed, that has stopped the run: its exit code counts.
             Ok(Err(error)) => {
                 let failure = Failure::system("the terminal could not be used").because(error);
                 return self.exit_code.map(ExitCode::from).ok_or(failure);

@@ -1,29 +1,29 @@
-//! What a key on a screen leads to, for the app to carry out.
+//! What a screen asks the app to do after a key.
 
 use super::message::Request;
 
-/// What comes of a key on a screen.
+/// What the app does after a screen has handled a key.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Nothing more.
+    /// Nothing.
     Stay,
-    /// Something is to be done.
+    /// Send a request.
     Ask(Request),
-    /// Something is to be typed.
+    /// Open the text input.
     Type(Typing),
-    /// Something is to be confirmed first.
+    /// Ask the user for confirmation.
     Confirm(Confirmation),
-    /// The user should know something.
+    /// Show a notice.
     Say(String),
-    /// Query at a change.
+    /// Show the preview of this change.
     Open(String),
-    /// To the screen before.
+    /// Go to the previous screen.
     Back,
     /// Start the run of the preview again.
     Restart,
 }
 
-/// What is typed into the line at the bottom.
+/// What the user types into the line at the bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Typing {
     Filter,

@@ -1,5 +1,7 @@
-//! A pane of lines with a cursor: scrolls, follows the end, finds text. What the lines say, and
-//! which thing each belongs to, is its owner's business.
+//! A pane of lines with a cursor: scrolls, follows the end, finds text.
+//!
+//! Lines belong to items, such as an attempt, a file of a diff or a paragraph: the whole item at the
+//! cursor is marked, copied and expanded. What an item means is known to the owner of the pane only.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -8,49 +10,22 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::keys::Action;
-use super::wrap;
 use crate::tui::palette::{ACTIVE, DIM, FOUND};
 
 /// How many lines a turn of the wheel moves.
 const WHEEL: usize = 3;
 
-/// How wide the mark of the cursor is.
+/// The columns of the cursor's mark, left of the text.
 pub(crate) const GUTTER: u16 = 1;
 
-/// One line, and the thing it belongs to.
-#[derive(Debug, Clone, PartialEq)]
+/// The lines of one item.
+pub(crate) type Item = Vec<Line<'static>>;
+
+/// One line, and the number of its item.
+#[derive(Debug, Clone)]
 pub(crate) struct PaneLine {
     pub(crate) line: Line<'static>,
-    /// The number of the thing it belongs to; its owner knows which.
-    pub(crate) item: usize,
-}
-
-impl PaneLine {
-    /// A line of a thing.
-    pub(crate) fn new(item: usize, line: impl Into<Line<'static>>) -> Self {
-        Self {
-            line: line.into(),
-            item,
-        }
-    }
-
-    /// The lines of a thing.
-    pub(crate) fn all(
-        item: usize,
-        lines: impl IntoIterator<Item = Line<'static>>,
-    ) -> impl Iterator<Item = Self> {
-        lines.into_iter().map(move |line| Self::new(item, line))
-    }
-
-    /// A line of a thing in the given number of columns; what does not fit is indented below it.
-    pub(crate) fn wrapped(item: usize, line: &Line<'_>, columns: usize) -> Vec<Self> {
-        Self::all(item, wrap::wrap(line, columns, 2)).collect()
-    }
-
-    /// The text without its looks.
-    pub(crate) fn text(&self) -> String {
-        self.line.spans.iter().map(|span| &*span.content).collect()
-    }
+    item: usize,
 }
 
 /// Lines with a cursor.
@@ -74,26 +49,31 @@ impl TextPane {
         }
     }
 
-    /// Shows these lines instead; the cursor stays at its line, or at the end where it follows.
-    pub(crate) fn set(&mut self, lines: Vec<PaneLine>) {
-        self.lines = lines;
+    /// Shows these items instead; the cursor stays at its line, or at the end if it follows.
+    pub(crate) fn set(&mut self, items: Vec<Item>) {
+        self.set_from(0, items);
+    }
+
+    /// Shows items whose first one has this number.
+    pub(crate) fn set_from(&mut self, first: usize, items: Vec<Item>) {
+        let items = (first..).zip(items);
+        self.lines = items
+            .flat_map(|(item, lines)| lines.into_iter().map(move |line| PaneLine { line, item }))
+            .collect();
         self.settle();
     }
 
-    /// Sets how many lines are visible.
-    pub(crate) fn set_height(&mut self, height: usize) {
-        if self.height != height {
-            self.height = height;
+    /// Sets where the pane will be drawn; returns whether the width of its lines has changed.
+    pub(crate) fn fit(&mut self, area: Rect) -> bool {
+        if self.height != usize::from(area.height) {
+            self.height = area.height.into();
             self.settle();
         }
+        let columns = usize::from(area.width.saturating_sub(GUTTER)).max(8);
+        std::mem::replace(&mut self.columns, columns) != columns
     }
 
-    /// Sets the size; whether the lines have to be laid out again for another width.
-    pub(crate) fn fit(&mut self, columns: usize, height: usize) -> bool {
-        self.set_height(height);
-        std::mem::replace(&mut self.columns, columns.max(8)) != columns.max(8)
-    }
-
+    /// How wide its lines may be.
     pub(crate) fn columns(&self) -> usize {
         self.columns
     }
@@ -115,7 +95,7 @@ impl TextPane {
         &self.lines
     }
 
-    /// Whether it shows its end, whatever comes.
+    /// Whether it keeps showing its end.
     pub(crate) fn is_following(&self) -> bool {
         self.following
     }
@@ -124,12 +104,12 @@ impl TextPane {
         self.cursor
     }
 
-    /// The thing the cursor is on.
+    /// The item at the cursor.
     pub(crate) fn item(&self) -> Option<usize> {
         self.lines.get(self.cursor).map(|line| line.item)
     }
 
-    /// How many lines of its thing are above the cursor.
+    /// How many lines of its item are above the cursor.
     pub(crate) fn line_in_item(&self) -> usize {
         let Some(item) = self.item() else {
             return 0;
@@ -138,7 +118,7 @@ impl TextPane {
         above.take_while(|line| line.item == item).count()
     }
 
-    /// Puts the cursor on a line of a thing, and stops following.
+    /// Moves the cursor to a line of an item, and stops following.
     pub(crate) fn go_to(&mut self, item: usize, line: usize) {
         self.following = false;
         let Some(first) = self.lines.iter().position(|it| it.item >= item) else {
@@ -150,7 +130,7 @@ impl TextPane {
         self.settle();
     }
 
-    /// Shows as much of the cursor's thing as there is room for, from its first line on.
+    /// Scrolls so that as much of the item at the cursor is visible as fits, from its first line.
     pub(crate) fn reveal_item(&mut self) {
         let Some(item) = self.item() else {
             return;
@@ -252,7 +232,7 @@ impl TextPane {
                 }
             })
             .find(|index| {
-                let text = self.lines[*index].text().to_lowercase();
+                let text = self.lines[*index].line.to_string().to_lowercase();
                 text.contains(&self.needle)
             });
         if let Some(line) = found {
@@ -261,12 +241,12 @@ impl TextPane {
         found.is_some()
     }
 
-    /// Everything it says, without looks.
+    /// The whole text, without styles.
     pub(crate) fn text(&self) -> String {
         joined(self.lines.iter()) + "\n"
     }
 
-    /// What the cursor's thing says, without looks.
+    /// The text of the item at the cursor, without styles.
     pub(crate) fn text_of_item(&self) -> String {
         let item = self.item();
         joined(self.lines.iter().filter(|line| Some(line.item) == item))
@@ -301,7 +281,9 @@ impl TextPane {
 }
 
 fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
-    let lines: Vec<String> = lines.map(|it| it.text().trim_end().to_owned()).collect();
+    let lines: Vec<String> = lines
+        .map(|it| it.line.to_string().trim_end().to_owned())
+        .collect();
     lines.join("\n")
 }
 
@@ -347,12 +329,17 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn pane(count: usize, height: usize) -> TextPane {
+    fn pane(count: usize, height: u16) -> TextPane {
         let mut pane = TextPane::default();
-        pane.set_height(height);
-        let line = |number: usize| PaneLine::new(number / 2, format!("line {number}"));
-        pane.set((0..count).map(line).collect());
+        fit(&mut pane, height);
+        let line = |number: usize| Line::from(format!("line {number}"));
+        let lines: Vec<_> = (0..count).map(line).collect();
+        pane.set(lines.chunks(2).map(<[_]>::to_vec).collect());
         pane
+    }
+
+    fn fit(pane: &mut TextPane, height: u16) {
+        pane.fit(Rect::new(0, 0, 20, height));
     }
 
     fn place(pane: &TextPane) -> (usize, usize) {
@@ -379,8 +366,8 @@ mod tests {
     #[test]
     fn it_follows_until_the_user_moves_up() {
         let mut pane = TextPane::following();
-        pane.set_height(3);
-        let lines = |count: usize| (0..count).map(|it| PaneLine::new(it, "x")).collect();
+        fit(&mut pane, 3);
+        let lines = |count: usize| vec![vec![Line::from("x")]; count];
         pane.set(lines(10));
         assert_eq!(place(&pane), (7, 9));
         pane.set(lines(20));
@@ -412,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn things_of_several_lines_are_gone_to_and_copied_whole() {
+    fn an_item_of_several_lines_is_copied_whole() {
         let mut pane = pane(10, 4);
         pane.go_to(3, 1);
         assert_eq!((pane.cursor(), pane.line_in_item()), (7, 1));
@@ -420,17 +407,17 @@ mod tests {
     }
 
     #[test]
-    fn a_thing_that_was_folded_out_is_seen() {
+    fn an_expanded_item_is_visible() {
         let mut pane = TextPane::default();
-        pane.set_height(4);
-        let item = |line| if (5..8).contains(&line) { 5 } else { line };
-        pane.set((0..12).map(|it| PaneLine::new(item(it), "x")).collect());
+        fit(&mut pane, 4);
+        let item = |lines: usize| vec![Line::from("x"); lines];
+        pane.set([1, 1, 1, 1, 1, 3, 1, 1, 1, 1].map(item).to_vec());
         pane.go_to(5, 0);
         assert_eq!(place(&pane), (2, 5));
         pane.reveal_item();
         assert_eq!(place(&pane), (4, 5));
-        // One that does not fit is seen from its start.
-        pane.set((0..12).map(|it| PaneLine::new(it.min(3), "x")).collect());
+        // One that does not fit is visible from its start.
+        pane.set([1, 1, 1, 9].map(item).to_vec());
         pane.go_to(3, 0);
         pane.reveal_item();
         assert_eq!(place(&pane), (3, 3));

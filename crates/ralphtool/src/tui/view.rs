@@ -1,7 +1,8 @@
 //! Draws the app: the current screen, a line of keys below it, and whatever is in front.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -34,7 +35,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     if area.width < LEAST.0 || area.height < LEAST.1 {
         return draw_too_small(frame, area);
     }
-    let [body, footer] = [app.area(), last_line(area)];
+    let [body, footer] = Layout::vertical([Min(0), Length(1)]).areas(area);
     match (app.screen, &app.preview, &app.run) {
         (Screen::Changes, ..) => app.changes.draw(frame, body, app.now),
         (Screen::Preview, Some(preview), _) => preview.draw(frame, body),
@@ -47,14 +48,6 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     draw_front(app, frame, body);
     if !app.terminal.colored {
         palette::remove_colors(frame.buffer_mut());
-    }
-}
-
-fn last_line(area: Rect) -> Rect {
-    Rect {
-        y: area.bottom().saturating_sub(1),
-        height: 1,
-        ..area
     }
 }
 

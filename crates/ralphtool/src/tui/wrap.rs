@@ -1,24 +1,24 @@
 //! Styled lines fitted to a width: wrapped, cut, padded.
 //!
-//! Counted in columns and by graphemes, as the terminal is drawn: a wide character, an emoji
-//! of several parts or a letter with its marks is never split.
+//! Widths are counted in columns and by graphemes, as the terminal draws them: a wide character, an
+//! emoji of several code points or a letter with its marks is never split.
 
 use std::borrow::Cow;
 
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::{Line, Span, StyledGrapheme};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// What stands where something is missing.
 pub(crate) const MISSING: &str = "…";
 
-/// A line of one style. Unlike with `Line::styled`, what is right of the text stays as it is.
+/// A line of one style. Unlike with `Line::styled`, the cells right of the text keep their style.
 pub(crate) fn styled(text: impl Into<Cow<'static, str>>, style: Style) -> Line<'static> {
     Line::from(Span::styled(text, style))
 }
 
-/// The characters of a text as a reader sees them.
+/// The graphemes of a text: what a reader sees as one character.
 pub(crate) fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true)
 }
@@ -58,12 +58,12 @@ pub(crate) fn cut(line: &Line<'_>, columns: usize) -> Line<'static> {
     let mut style = Style::default();
     for part in parts(line) {
         style = part.style;
-        if row.used + part.columns > room {
+        if row.used + part.symbol.width() > room {
             break;
         }
-        row.push(&part);
+        row.push(part.symbol, style);
     }
-    row.push_text(MISSING, style, 1);
+    row.push(MISSING, style);
     like(line, row.spans)
 }
 
@@ -91,52 +91,22 @@ enum Breaks {
     Anywhere,
 }
 
-/// One character as a reader sees it.
-struct Part<'a> {
-    text: &'a str,
-    style: Style,
-    columns: usize,
+/// The graphemes of a line, each with the style of its span.
+fn parts<'a>(line: &'a Line<'_>) -> impl Iterator<Item = StyledGrapheme<'a>> {
+    let spans = line.spans.iter();
+    spans.flat_map(|span| span.styled_graphemes(Style::default()))
 }
 
-impl Part<'_> {
-    fn is_space(&self) -> bool {
-        // A space that does not break is part of a word.
-        self.text == " "
-    }
-}
-
-fn parts<'a>(line: &'a Line<'_>) -> impl Iterator<Item = Part<'a>> {
-    line.spans.iter().flat_map(|span| {
-        graphemes(&span.content).map(|text| Part {
-            text,
-            style: span.style,
-            columns: text.width(),
-        })
-    })
-}
-
-/// A line while it is made.
+/// A line that is built grapheme by grapheme.
 #[derive(Default)]
-struct Row {
-    spans: Vec<Span<'static>>,
+pub(crate) struct Row {
+    pub(crate) spans: Vec<Span<'static>>,
     used: usize,
 }
 
 impl Row {
-    fn indented(hang: usize) -> Self {
-        let mut row = Self::default();
-        if hang > 0 {
-            row.push_text(&" ".repeat(hang), Style::default(), hang);
-        }
-        row
-    }
-
-    fn push(&mut self, part: &Part<'_>) {
-        self.push_text(part.text, part.style, part.columns);
-    }
-
-    fn push_text(&mut self, text: &str, style: Style, columns: usize) {
-        self.used += columns;
+    pub(crate) fn push(&mut self, text: &str, style: Style) {
+        self.used += columns(text);
         match self.spans.last_mut() {
             Some(last) if last.style == style => last.content.to_mut().push_str(text),
             Some(_) | None => self.spans.push(Span::styled(text.to_owned(), style)),
@@ -144,8 +114,9 @@ impl Row {
     }
 }
 
-/// Rows while they are filled.
+/// A line that is being broken into rows.
 struct Filling {
+    /// The rows that are full.
     rows: Vec<Row>,
     row: Row,
     columns: usize,
@@ -156,8 +127,10 @@ struct Filling {
 
 impl Filling {
     fn next_row(&mut self) {
-        let next = Row::indented(self.hang);
-        self.rows.push(std::mem::replace(&mut self.row, next));
+        self.rows.push(std::mem::take(&mut self.row));
+        if self.hang > 0 {
+            self.row.push(&" ".repeat(self.hang), Style::default());
+        }
         self.fresh = true;
     }
 
@@ -165,30 +138,33 @@ impl Filling {
         self.row.used + columns <= self.columns
     }
 
-    /// Adds one character, on the next row where this one is full.
-    fn add(&mut self, part: &Part<'_>) {
-        if !self.fits(part.columns) && !self.fresh {
+    /// Adds one grapheme, on the next row if this one is full.
+    fn add(&mut self, part: &StyledGrapheme<'_>) {
+        let columns = part.symbol.width();
+        if !self.fits(columns) && !self.fresh {
             self.next_row();
         }
-        if !self.fits(part.columns) {
-            // Rather without its indentation than not at all.
+        if !self.fits(columns) {
+            // The indentation leaves no room for it.
             self.row = Row::default();
         }
-        if self.fits(part.columns) {
-            self.row.push(part);
-        } else {
-            // Wider than the whole screen.
-            self.row.push_text(MISSING, part.style, 1);
-        }
+        // It may be wider than the whole screen.
+        let is_missing = !self.fits(columns);
+        let shown = if is_missing { MISSING } else { part.symbol };
+        self.row.push(shown, part.style);
         self.fresh = false;
     }
 
     /// Adds a word after the spaces before it, which are dropped where the row ends.
-    fn add_word(&mut self, spaces: &mut Vec<Part<'_>>, word: &mut Vec<Part<'_>>) {
+    fn add_word(
+        &mut self,
+        spaces: &mut Vec<StyledGrapheme<'_>>,
+        word: &mut Vec<StyledGrapheme<'_>>,
+    ) {
         if word.is_empty() {
             return;
         }
-        let needed: usize = word.iter().map(|part| part.columns).sum();
+        let needed: usize = word.iter().map(|part| part.symbol.width()).sum();
         let leading = self.rows.is_empty() && self.row.used == 0;
         if leading {
             // The line's own indentation.
@@ -196,7 +172,7 @@ impl Filling {
         }
         if self.fits(spaces.len() + needed) || leading {
             for space in spaces.iter() {
-                self.row.push(space);
+                self.row.push(space.symbol, space.style);
             }
         } else if !self.fresh {
             self.next_row();
@@ -224,8 +200,9 @@ fn fill(line: &Line<'_>, columns: usize, hang: usize, breaks: Breaks) -> Vec<Lin
     };
     let (mut spaces, mut word) = (Vec::new(), Vec::new());
     for part in parts(line) {
-        let is_space = part.is_space() && breaks == Breaks::BetweenWords;
-        let is_word = part.columns > 1 || breaks == Breaks::Anywhere;
+        // A no-break space is part of a word.
+        let is_space = part.symbol == " " && breaks == Breaks::BetweenWords;
+        let is_word = part.symbol.width() > 1 || breaks == Breaks::Anywhere;
         if is_space || is_word {
             filling.add_word(&mut spaces, &mut word);
         }

@@ -20,7 +20,7 @@ impl App {
         }
         self.last_key = Some(self.now);
         let action = keys::action(self.place(), key);
-        // These work whatever is in front.
+        // These work whatever is shown over the screen.
         match action {
             Some(Action::Suspend) => return self.request = Some(Request::Suspend),
             Some(Action::Redraw) => return self.request = Some(Request::Redraw),
@@ -34,10 +34,10 @@ impl App {
             if !is_yes {
                 return self.say("not allowed: nothing was run");
             }
-            // A yes is for the very content that was shown.
+            // The user allows only the content that was shown.
             prompt.start.allowed = Some(prompt.question.token);
             let start = Request::Start(Box::new(prompt.start));
-            return self.carry_on(Step::Ask(start));
+            return self.perform(Step::Ask(start));
         }
         if let Some(confirmation) = self.confirmation.take() {
             if is_yes {
@@ -70,7 +70,7 @@ impl App {
             Action::Copy => self.copy(),
             action => {
                 let step = self.act_on_screen(action);
-                self.carry_on(step);
+                self.perform(step);
             }
         }
     }
@@ -104,8 +104,8 @@ impl App {
         Step::Stay
     }
 
-    /// Does what a screen wants.
-    pub(super) fn carry_on(&mut self, step: Step) {
+    /// Does what a screen asks for.
+    pub(super) fn perform(&mut self, step: Step) {
         match step {
             Step::Stay => {}
             Step::Ask(request) => {
@@ -139,17 +139,17 @@ impl App {
         }
     }
 
-    /// Starts the run of the preview; where there is none, the user has to.
+    /// Starts the run of the preview, if there is one.
     fn start_preview(&mut self, fresh: bool) {
         match &self.preview {
-            Some(preview) => self.carry_on(preview.start(fresh)),
+            Some(preview) => self.perform(preview.start(fresh)),
             None => self.say("leave with q, and go on with `ralphtool resume`"),
         }
     }
 
     pub(super) fn go_back(&mut self) {
         if self.is_at_work() {
-            // The loop is about to end; its end must not be mistaken for that of another run.
+            // The loop is about to end; its end must not be mistaken for the end of another run.
             self.then = match (self.has_list, self.screen) {
                 (true, Screen::Result) => Then::Back,
                 (true, _) => Then::Stay,
@@ -172,7 +172,7 @@ impl App {
     /// The user wants to leave.
     fn leave(&mut self) {
         let at_work = self.is_at_work();
-        // Whether the loop is over and waits for a choice.
+        // The loop waits for the user to choose what becomes of the branch.
         let run = self.run.as_ref();
         let is_choosing = run.is_some_and(|run| run.progress.outcome.is_some());
         match self.screen {

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{App, Screen};
 use crate::tui::message::{
-    Answer, DiffId, ErrorText, Export, Msg, Query, Request, RunOver, Span, Start,
+    Answer, DiffId, ErrorText, Export, Msg, Part, Query, Request, RunOver, Start,
 };
 use crate::tui::screen::run::RunMode;
 use crate::tui::tests::stage::Stage;
@@ -546,7 +546,7 @@ fn an_attempt_that_was_chosen_stays() {
 }
 
 /// The windows that were asked for.
-fn windows(stage: &mut Stage) -> Vec<Span> {
+fn windows(stage: &mut Stage) -> Vec<Part> {
     let asked = stage.take_asked().into_iter();
     let windows = asked.filter_map(|request| match request {
         Request::Query(Query::Window(_, part)) => Some(part),
@@ -578,7 +578,7 @@ fn a_window_is_asked_for_once_until_it_is_there() {
     let [part] = windows(&mut stage)[..] else {
         panic!("one window");
     };
-    assert!(matches!(part, Span::Last(_)));
+    assert!(matches!(part, Part::Last(_)));
     stage.hear(1, speaks("3", 1, "two"));
     stage.draw();
     assert_eq!(windows(&mut stage), []);
@@ -658,7 +658,7 @@ fn moving_towards_the_border_of_a_window_asks_for_more() {
         stage.press(KeyCode::PageUp);
         asked.extend(windows(&mut stage));
     }
-    let [Span::From(first, count)] = asked[..] else {
+    let [Part::From(first, count)] = asked[..] else {
         panic!("{asked:?}");
     };
     assert!((800..950).contains(&first), "{first}");
@@ -670,9 +670,9 @@ fn the_start_and_the_end_of_a_transcript_are_asked_for() {
     let mut stage = talkative();
     stage.press(KeyCode::Right).keys("g");
     let asked = windows(&mut stage);
-    assert!(matches!(asked[..], [Span::From(0, 50..=100)]), "{asked:?}");
+    assert!(matches!(asked[..], [Part::From(0, 50..=100)]), "{asked:?}");
     stage.silent = false;
-    stage.app.update(Msg::Frame);
+    stage.app.missing();
     stage.keys("G");
     stage.silent = true;
 
@@ -812,11 +812,11 @@ fn a_clock_changes_nothing_within_a_second() {
     let now = stage.app.now;
     for ms in [100, 500, 999] {
         let later = now + jiff::SignedDuration::from_millis(ms);
-        assert_eq!(stage.app.update(Msg::Clock(later)), None);
+        stage.app.set_now(later);
         assert!(!stage.app.take_changed(), "{ms}");
     }
     let later = now + jiff::SignedDuration::from_secs(1);
-    stage.app.update(Msg::Clock(later));
+    stage.app.set_now(later);
     assert!(stage.app.take_changed());
     let mut stage = changes();
     stage.app.take_changed();

@@ -1,4 +1,4 @@
-//! The line at the bottom in which something is typed: a filter, a search, a note, a path.
+//! The text input on the last line: a filter, a search, a note, a path or a setting.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ impl App {
         self.typing = Some(TypingLine { what, title, edit });
     }
 
-    /// Where the pane that is shown is exported to, unless the user says another place.
+    /// The path that is suggested for an export of the current pane.
     fn export_path(&self) -> Option<String> {
         let name = match (self.screen, &self.preview, &self.run) {
             (Screen::Preview, Some(preview), _) => preview.tabs.file_name(&preview.name),
@@ -88,7 +88,7 @@ impl App {
             Typing::Note | Typing::Export if text.is_empty() => {}
             Typing::Search => {
                 let step = self.search(&text);
-                self.carry_on(step);
+                self.perform(step);
             }
             Typing::Note => {
                 self.say("the next attempt is told");
@@ -101,7 +101,7 @@ impl App {
             Typing::Setting => {
                 if let Some(preview) = &mut self.preview {
                     let step = preview.typed(&text);
-                    self.carry_on(step);
+                    self.perform(step);
                 }
             }
         }

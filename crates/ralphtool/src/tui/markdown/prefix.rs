@@ -1,18 +1,16 @@
-//! What stands before the lines of a quote, a list item or code: bars, markers, indentation.
+//! The prefixes of lines inside quotes, list items and code: bars, markers, indentation.
 
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 use crate::tui::wrap;
 
-/// Something that lines are inside of.
+/// A quote, a list item or a code block.
 #[derive(Debug)]
 pub(super) struct Container {
     /// Before its first line, until that is written.
     first: Option<Span<'static>>,
     /// Before all its other lines.
     rest: Span<'static>,
-    /// Whether it shows on blank lines too.
-    on_blank_lines: bool,
 }
 
 impl Container {
@@ -21,7 +19,6 @@ impl Container {
         Self {
             first: None,
             rest: bar,
-            on_blank_lines: true,
         }
     }
 
@@ -30,7 +27,6 @@ impl Container {
         Self {
             rest: Span::raw(" ".repeat(wrap::columns(&marker.content))),
             first: Some(marker),
-            on_blank_lines: false,
         }
     }
 }
@@ -70,34 +66,31 @@ impl Prefixes {
         }
     }
 
-    /// Whether the innermost has not had a line yet.
+    /// Whether the innermost has no line yet.
     pub(super) fn is_waiting(&self) -> bool {
         self.open.last().is_some_and(|it| it.first.is_some())
     }
 
-    /// How many columns they take.
+    /// The width of all that are shown.
     pub(super) fn columns(&self) -> usize {
         width(&self.shown(|container| container.rest.clone()))
     }
 
-    /// What goes before the next line and what before those after it, of the same width.
+    /// The prefix of the next line, and that of the lines after it, of the same width.
     pub(super) fn take(&mut self) -> (Vec<Span<'static>>, Vec<Span<'static>>) {
         let rest = self.shown(|container| container.rest.clone());
         let first = self.shown(|container| {
             let first = container.first.clone();
             first.unwrap_or_else(|| container.rest.clone())
         });
-        // Containers are opened innermost last, so those without a line are at the end.
-        for container in self.open.iter_mut().rev() {
-            if container.first.take().is_none() && !container.on_blank_lines {
-                break;
-            }
+        for container in &mut self.open {
+            container.first = None;
         }
         (first, rest)
     }
 
-    /// A blank line inside of all of them.
-    pub(super) fn blank(&self) -> ratatui::text::Line<'static> {
+    /// A blank line inside all of them.
+    pub(super) fn blank(&self) -> Line<'static> {
         let mut spans = self.shown(|container| container.rest.clone());
         while spans
             .last()

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::keys::Action;
 use crate::tui::markdown;
-use crate::tui::message::{Needle, Query, Span as Part, TranscriptId, Window};
+use crate::tui::message::{Needle, Part, Query, TranscriptId, Window};
 use crate::tui::palette::{BAD, DIM, ITALIC, NAME, WARN};
-use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -83,10 +84,10 @@ impl AgentPane {
         self.stale = true;
     }
 
-    /// Lays it out for a pane of this size.
-    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        self.stale |= self.text.height() != height && self.transcript.is_some();
-        if self.text.fit(columns, height) {
+    pub(crate) fn fit(&mut self, area: Rect) {
+        let is_resized = self.text.height() != usize::from(area.height);
+        self.stale |= is_resized && self.transcript.is_some();
+        if self.text.fit(area) {
             self.rendered.clear();
             self.lay_out();
         }
@@ -223,15 +224,12 @@ impl AgentPane {
         let item = self.text.item().filter(|_| !self.text.is_following());
         let anchor = item.map(|item| (item, self.text.line_in_item()));
         self.render_all();
-        let rendered = self.rendered.iter();
-        let mut lines: Vec<PaneLine> = rendered
-            .flat_map(|(index, (_, lines))| PaneLine::all(*index, lines.iter().cloned()))
-            .collect();
-        if lines.is_empty() {
-            let nothing = wrap::wrap(&self.nothing(), self.text.columns(), 0);
-            lines.extend(PaneLine::all(0, nothing));
+        let rendered = self.rendered.values().map(|(_, lines)| lines.clone());
+        let mut items: Vec<Item> = rendered.collect();
+        if items.iter().all(Vec::is_empty) {
+            items = vec![wrap::wrap(&self.nothing(), self.text.columns(), 0)];
         }
-        self.text.set(lines);
+        self.text.set_from(self.first(), items);
         match (self.destination, anchor) {
             (Some(entry), _) if self.has(entry) => {
                 self.destination = None;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
-use crate::tui::text_pane::PaneLine;
+use crate::tui::text_pane::Item;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
@@ -12,24 +12,20 @@ use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::FailureKind;
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
 
-/// The lines of all attempts; each attempt is a thing of its own.
-pub(crate) fn lines(
-    story: Option<&StoryProgress>,
-    columns: usize,
-    now: Timestamp,
-) -> Vec<PaneLine> {
+/// One item for each attempt.
+pub(crate) fn items(story: Option<&StoryProgress>, columns: usize, now: Timestamp) -> Vec<Item> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let line = wrap::styled("no attempt was made at this story", DIM);
-        return PaneLine::wrapped(0, &line, columns);
+        return vec![wrap::wrap(&line, columns, 2)];
     }
-    let attempts = attempts.iter().enumerate();
+    let attempts = attempts.iter();
     attempts
-        .flat_map(|(item, attempt)| PaneLine::all(item, of(attempt, columns, now)))
+        .map(|attempt| lines(attempt, columns, now))
         .collect()
 }
 
-fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
     let (mark, what, style) = match &attempt.state {
         AttemptStanding::Running => ("●", "at work".to_owned(), ACTIVE),
         AttemptStanding::Succeeded => ("✓", "done".to_owned(), GOOD),
@@ -73,7 +69,7 @@ fn of(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Vec<Line<'st
     lines
 }
 
-/// A limit or a wish of the user is no fault of the agent.
+/// The style of a failure: a limit, or a command of the user, is not the agent's fault.
 fn bad(kind: FailureKind) -> ratatui::style::Style {
     match kind {
         FailureKind::Limit
@@ -84,7 +80,7 @@ fn bad(kind: FailureKind) -> ratatui::style::Style {
     }
 }
 
-/// The attempt of a thing.
+/// The attempt that an item shows.
 pub(crate) fn at(story: Option<&StoryProgress>, item: usize) -> Option<AttemptNumber> {
     Some(story?.attempts.get(item)?.number)
 }

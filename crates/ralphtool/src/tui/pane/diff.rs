@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::message::{DiffId, Query};
 use crate::tui::palette::{ADDED, BAD, DIM, HUNK, PLAIN, REMOVED, STRONG, WARN};
-use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::count;
@@ -88,9 +89,8 @@ impl DiffPane {
         self.lay_out();
     }
 
-    /// Lays it out for a pane of this size.
-    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        if self.text.fit(columns, height) {
+    pub(crate) fn fit(&mut self, area: Rect) {
+        if self.text.fit(area) {
             self.lay_out();
         }
     }
@@ -111,40 +111,38 @@ impl DiffPane {
     }
 
     fn lay_out(&mut self) {
-        let lines = match &self.diff {
+        let items = match &self.diff {
             None if self.id.is_some() => self.note("looking …".to_owned(), DIM),
             None => self.note("nothing was changed yet".to_owned(), DIM),
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
                 self.note(text, BAD)
             }
-            Some(Ok(diff)) => self.of(diff),
+            Some(Ok(diff)) => self.items(diff),
         };
-        self.text.set(lines);
+        self.text.set(items);
     }
 
-    fn note(&self, text: String, style: Style) -> Vec<PaneLine> {
+    fn note(&self, text: String, style: Style) -> Vec<Item> {
         let line = wrap::styled(text, style);
-        PaneLine::wrapped(0, &line, self.text.columns())
+        vec![wrap::wrap(&line, self.text.columns(), 2)]
     }
 
-    fn of(&self, diff: &Diff) -> Vec<PaneLine> {
-        let mut lines = vec![PaneLine::new(0, summary(diff))];
-        for (place, file) in diff.files.iter().enumerate() {
-            let item = place + 1;
-            let folded = self.folded.contains(&file.path);
-            let title = self.title(file, folded);
-            lines.push(PaneLine::new(item, title));
-            if folded {
-                continue;
-            }
-            let shown = diff_lines(&file.lines, self.text.columns());
-            lines.extend(PaneLine::all(item, shown));
-        }
+    /// The summary, one item for each file, and what is missing.
+    fn items(&self, diff: &Diff) -> Vec<Item> {
+        let mut items = vec![vec![summary(diff)]];
+        items.extend(diff.files.iter().map(|file| self.file(file)));
         if let Some(cut) = &diff.cut {
-            let item = diff.files.len() + 1;
-            let line = wrap::styled(left_out(*cut), WARN);
-            lines.extend(PaneLine::wrapped(item, &line, self.text.columns()));
+            items.extend(self.note(left_out(*cut), WARN));
+        }
+        items
+    }
+
+    fn file(&self, file: &FileDiff) -> Item {
+        let folded = self.folded.contains(&file.path);
+        let mut lines = vec![self.title(file, folded)];
+        if !folded {
+            lines.extend(diff_lines(&file.lines, self.text.columns()));
         }
         lines
     }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::message::{FileWindow, Query};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
-use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -86,31 +87,24 @@ impl GatesPane {
         }
     }
 
-    /// Lays its lines out.
-    pub(crate) fn fit(
-        &mut self,
-        story: Option<&StoryProgress>,
-        columns: usize,
-        height: usize,
-        now: Timestamp,
-    ) {
-        self.text.fit(columns, height);
+    pub(crate) fn fit(&mut self, area: Rect, story: Option<&StoryProgress>, now: Timestamp) {
+        self.text.fit(area);
+        let columns = self.text.columns();
         let gates = story.map_or(&[][..], |story| &story.gates);
         let open = story.and_then(|story| self.open(story));
-        let mut lines = Vec::new();
-        for (item, gate) in gates.iter().enumerate() {
-            let is_open = Some(item) == open;
-            let title = title(gate, is_open, now);
-            lines.push(PaneLine::new(item, wrap::cut(&title, columns)));
+        let gates = gates.iter().enumerate().map(|(place, gate)| {
+            let is_open = Some(place) == open;
+            let mut lines = vec![wrap::cut(&title(gate, is_open, now), columns)];
             if is_open {
-                lines.extend(PaneLine::all(item, self.output(gate, columns)));
+                lines.extend(self.output(gate, columns));
             }
+            lines
+        });
+        let mut items: Vec<Item> = gates.collect();
+        if items.is_empty() {
+            items.push(vec![wrap::styled("no gate ran for this story", DIM)]);
         }
-        if gates.is_empty() {
-            let text = wrap::styled("no gate ran for this story", DIM);
-            lines.push(PaneLine::new(0, text));
-        }
-        self.text.set(lines);
+        self.text.set(items);
     }
 
     fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {

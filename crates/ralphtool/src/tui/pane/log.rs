@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
-use crate::tui::text_pane::{PaneLine, TextPane};
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::line;
 use crate::ui::style;
@@ -59,20 +60,16 @@ impl LogPane {
         self.stale = true;
     }
 
-    /// Lays it out for a pane of this size.
-    pub(crate) fn fit(&mut self, columns: usize, height: usize) {
-        let is_wider = self.text.fit(columns, height);
-        if !is_wider && !std::mem::take(&mut self.stale) {
+    pub(crate) fn fit(&mut self, area: Rect) {
+        self.stale |= self.text.fit(area);
+        if !std::mem::take(&mut self.stale) {
             return;
         }
-        let entries = self.entries.iter().enumerate();
-        let lines = entries
-            .flat_map(|(item, entry)| PaneLine::all(item, self.lines(entry)))
-            .collect();
-        self.text.set(lines);
+        let items = self.entries.iter().map(|entry| self.lines(entry));
+        self.text.set(items.collect());
     }
 
-    fn lines(&self, entry: &Entry) -> Vec<Line<'static>> {
+    fn lines(&self, entry: &Entry) -> Item {
         const TIME: usize = 9;
         let style = match entry.line.style {
             style::GOOD => GOOD,

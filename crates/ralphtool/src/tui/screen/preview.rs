@@ -16,7 +16,7 @@ use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
 use crate::tui::step::{Confirmation, Step, Typing};
 use crate::tui::tabbed::Tabbed;
-use crate::tui::text_pane::{GUTTER, PaneLine};
+use crate::tui::text_pane::Item;
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::count;
@@ -41,8 +41,8 @@ pub(crate) struct Preview {
     fields: Fields,
     on_settings: bool,
     pub(crate) tabs: Tabbed<5>,
-    /// For which width the panes were laid out.
-    laid_out: Option<u16>,
+    /// The panes have to be laid out again.
+    stale: bool,
 }
 
 impl Preview {
@@ -54,7 +54,7 @@ impl Preview {
             fields: Fields::default(),
             on_settings: false,
             tabs: Tabbed::new(TABS),
-            laid_out: None,
+            stale: true,
         }
     }
 
@@ -69,7 +69,7 @@ impl Preview {
             self.fields.learn(&data.settings);
         }
         self.data = Some(found);
-        self.laid_out = None;
+        self.stale = true;
     }
 
     fn known(&self) -> Option<&Previewed> {
@@ -81,30 +81,27 @@ impl Preview {
 
     /// Lays the panes out for a screen of this size.
     pub(crate) fn fit(&mut self, area: Rect, colored: bool) {
-        let text = Areas::of(area).text;
+        let mut text = Areas::of(area).text;
+        // Letters do not touch the frame beside them.
+        text.width = text.width.saturating_sub(u16::from(area.width >= WIDE));
         for pane in &mut self.tabs.panes {
-            pane.set_height(text.height.into());
+            self.stale |= pane.fit(text);
         }
-        if self.laid_out == Some(text.width) {
-            return;
-        }
-        let Some(Ok(data)) = &self.data else {
+        let Some(Ok(data)) = self.data.as_ref().filter(|_| self.stale) else {
             return;
         };
-        // Letters do not touch the frame beside them.
-        let gap = u16::from(area.width >= WIDE);
-        let columns = usize::from(text.width.saturating_sub(GUTTER + gap)).max(8);
-        let lines = [
+        let columns = self.tabs.pane().columns();
+        let items = [
             stories(&data.change, columns),
             documents(data, "specs", columns, colored),
             documents(data, "proposal", columns, colored),
             documents(data, "design", columns, colored),
             prompt(&data.prompt, columns),
         ];
-        for (pane, lines) in self.tabs.panes.iter_mut().zip(lines) {
-            pane.set(lines);
+        for (pane, items) in self.tabs.panes.iter_mut().zip(items) {
+            pane.set(items);
         }
-        self.laid_out = Some(text.width);
+        self.stale = false;
     }
 
     pub(crate) fn act(&mut self, action: Action) -> Step {
@@ -313,31 +310,31 @@ fn remark_lines(remark: &Remark, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The stories with their boxes.
-pub(crate) fn stories(change: &Change, columns: usize) -> Vec<PaneLine> {
-    let mut lines = Vec::new();
-    for (index, story) in change.stories.iter().enumerate() {
-        let title = story_title(story);
-        lines.extend(PaneLine::wrapped(index, &title, columns));
-        for task in &story.tasks {
-            let (mark, style) = match task.state {
-                TaskState::Open => ("☐", PLAIN),
-                TaskState::Done => ("☑", DIM),
-                TaskState::Deferred => ("⊟", DIM),
-            };
-            let indent = "  ".repeat(1 + task.indent / 2);
-            let id = task.id.as_deref().map(|id| format!("{} ", clean(id)));
-            let id = id.unwrap_or_default();
-            let text = format!("{indent}{mark} {id}{}", clean(&task.text));
-            let hang = indent.len() + 2;
-            let line = wrap::styled(text, style);
-            lines.extend(PaneLine::all(index, wrap::wrap(&line, columns, hang)));
-        }
-        lines.push(PaneLine::new(index, Line::default()));
+/// One item for each story, with its tasks.
+pub(crate) fn stories(change: &Change, columns: usize) -> Vec<Item> {
+    if change.stories.is_empty() {
+        return vec![vec![Line::from("no tasks yet")]];
     }
-    if lines.is_empty() {
-        lines.push(PaneLine::new(0, "no tasks yet"));
+    let stories = change.stories.iter();
+    stories.map(|story| story_lines(story, columns)).collect()
+}
+
+fn story_lines(story: &Story, columns: usize) -> Item {
+    let mut lines = wrap::wrap(&story_title(story), columns, 2);
+    for task in &story.tasks {
+        let (mark, style) = match task.state {
+            TaskState::Open => ("☐", PLAIN),
+            TaskState::Done => ("☑", DIM),
+            TaskState::Deferred => ("⊟", DIM),
+        };
+        let indent = "  ".repeat(1 + task.indent / 2);
+        let id = task.id.as_deref().map(|id| format!("{} ", clean(id)));
+        let id = id.unwrap_or_default();
+        let text = format!("{indent}{mark} {id}{}", clean(&task.text));
+        let line = wrap::styled(text, style);
+        lines.extend(wrap::wrap(&line, columns, indent.len() + 2));
     }
+    lines.push(Line::default());
     lines
 }
 
@@ -357,38 +354,32 @@ fn story_title(story: &Story) -> Line<'static> {
     ])
 }
 
-/// The texts of one artifact, rendered.
-fn documents(data: &Previewed, artifact: &str, columns: usize, colored: bool) -> Vec<PaneLine> {
-    let of_it = |it: &&crate::tui::message::DocumentText| it.artifact == artifact;
-    let documents: Vec<_> = data.documents.iter().filter(of_it).collect();
-    if documents.is_empty() {
+/// One item for each text of an artifact, rendered.
+fn documents(data: &Previewed, artifact: &str, columns: usize, colored: bool) -> Vec<Item> {
+    let documents = data.documents.iter().filter(|it| it.artifact == artifact);
+    let several = documents.clone().count() > 1;
+    let rendered = documents.map(|document| {
+        let path = wrap::styled(clean(&document.path), STRONG);
+        let mut lines: Item = several.then_some(path).into_iter().collect();
+        lines.extend(markdown::render(&document.text, columns, colored));
+        lines.push(Line::default());
+        lines
+    });
+    let mut items: Vec<Item> = rendered.collect();
+    if items.is_empty() {
         let text = format!("this change has no {artifact}");
-        let line = wrap::styled(text, DIM);
-        return vec![PaneLine::new(0, line)];
+        items.push(vec![wrap::styled(text, DIM)]);
     }
-    let mut lines = Vec::new();
-    for (index, document) in documents.iter().enumerate() {
-        if documents.len() > 1 {
-            let path = Span::styled(clean(&document.path), STRONG);
-            lines.push(PaneLine::new(index, Line::from(path)));
-        }
-        let rendered = markdown::render(&document.text, columns, colored);
-        lines.extend(PaneLine::all(index, rendered));
-        lines.push(PaneLine::new(index, Line::default()));
-    }
-    lines
+    items
 }
 
-/// The prompt as it is: an agent reads it so.
-fn prompt(text: &str, columns: usize) -> Vec<PaneLine> {
+/// One item for each line of the prompt, which is shown as it is because an agent reads it so.
+fn prompt(text: &str, columns: usize) -> Vec<Item> {
     if text.is_empty() {
-        let line = wrap::styled("nothing is left to ask for", DIM);
-        return vec![PaneLine::new(0, line)];
+        return vec![vec![wrap::styled("nothing is left to ask for", DIM)]];
     }
-    let lines = text.lines().enumerate();
+    let lines = text.lines();
     lines
-        .flat_map(|(index, line)| {
-            PaneLine::all(index, wrap::wrap(&Line::from(clean(line)), columns, 0))
-        })
+        .map(|line| wrap::wrap(&Line::from(clean(line)), columns, 0))
         .collect()
 }

@@ -16,7 +16,7 @@ use crate::tui::palette::{BAD, DIM, GOOD, STRONG, WARN};
 use crate::tui::pane::diff::letter;
 use crate::tui::step::Step;
 use crate::tui::tabbed::Tabbed;
-use crate::tui::text_pane::{GUTTER, PaneLine};
+use crate::tui::text_pane::Item;
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
@@ -59,39 +59,38 @@ impl ResultScreen {
     }
 
     pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
-        let text = areas(area).2;
-        let columns = usize::from(text.width.saturating_sub(GUTTER)).max(8);
-        let lines = match self.tabs.shown() {
+        let (_, _, text) = areas(area);
+        let pane = self.tabs.pane_mut();
+        pane.fit(text);
+        let columns = pane.columns();
+        let items = match self.tabs.shown() {
             0 => self.tasks(columns),
             1 => self.files(columns),
             _ => receipt(&run.progress, columns),
         };
-        let pane = self.tabs.pane_mut();
-        pane.set_height(text.height.into());
-        pane.set(lines);
+        self.tabs.pane_mut().set(items);
     }
 
-    fn tasks(&self, columns: usize) -> Vec<PaneLine> {
+    fn tasks(&self, columns: usize) -> Vec<Item> {
         match self.found.as_ref().map(|found| &found.change) {
             Some(Some(change)) => stories(change, columns),
-            Some(None) => vec![note("the change is not there any more")],
-            None => vec![note("looking …")],
+            Some(None) => note("the change is not there any more"),
+            None => note("looking …"),
         }
     }
 
-    fn files(&self, columns: usize) -> Vec<PaneLine> {
+    fn files(&self, columns: usize) -> Vec<Item> {
         match self.found.as_ref().map(|found| &found.files) {
-            None => vec![note("looking …")],
+            None => note("looking …"),
             Some(Err(problem)) => {
                 let text = format!("the files cannot be listed: {}", clean(problem));
-                PaneLine::wrapped(0, &wrap::styled(text, BAD), columns)
+                vec![wrap::wrap(&wrap::styled(text, BAD), columns, 2)]
             }
-            Some(Ok(files)) if files.is_empty() => vec![note("no file was changed")],
-            Some(Ok(files)) => files
-                .iter()
-                .enumerate()
-                .map(|(item, file)| PaneLine::new(item, file_line(file, columns)))
-                .collect(),
+            Some(Ok(files)) if files.is_empty() => note("no file was changed"),
+            Some(Ok(files)) => {
+                let files = files.iter();
+                files.map(|file| vec![file_line(file, columns)]).collect()
+            }
         }
     }
 
@@ -123,8 +122,8 @@ fn areas(area: Rect) -> (Rect, Rect, Rect) {
     (title, tabs, text)
 }
 
-fn note(text: &'static str) -> PaneLine {
-    PaneLine::new(0, Span::styled(text, DIM))
+fn note(text: &'static str) -> Vec<Item> {
+    vec![vec![wrap::styled(text, DIM)]]
 }
 
 /// What became of the branch.
@@ -157,29 +156,27 @@ fn file_line(file: &FileDiff, columns: usize) -> Line<'static> {
     wrap::cut(&Line::from(spans), columns)
 }
 
-/// What each story took.
-fn receipt(progress: &Progress, columns: usize) -> Vec<PaneLine> {
+/// One item for each story, and one for the whole run.
+fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
     let now = progress.ended_at.or(progress.last_at).unwrap_or_default();
-    let mut lines = Vec::new();
-    for (item, story) in progress.stories.iter().enumerate() {
-        let of_story = story_receipt(story, columns, now);
-        lines.extend(PaneLine::all(item, of_story));
-    }
-    let item = progress.stories.len();
+    let stories = progress.stories.iter();
+    let mut items: Vec<Item> = stories
+        .map(|story| story_receipt(story, columns, now))
+        .collect();
     let stories = count(progress.stories_total, "story");
     let stories = format!("{} of {stories}", progress.stories_done);
     let total = format!("altogether: {}", totals(progress, stories));
     let total = wrap::styled(total, STRONG);
-    lines.extend(PaneLine::wrapped(item, &total, columns));
+    let mut whole = wrap::wrap(&total, columns, 2);
     for warning in &progress.warnings {
         let text = format!("! {}", clean(&warning.text()));
-        let line = wrap::styled(text, WARN);
-        lines.extend(PaneLine::wrapped(item, &line, columns));
+        whole.extend(wrap::wrap(&wrap::styled(text, WARN), columns, 2));
     }
-    lines
+    items.push(whole);
+    items
 }
 
-fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Item {
     let (glyph, style) = super::run::glyph(&story.state);
     let title = Line::from(vec![
         Span::styled(format!("{glyph} "), style),

@@ -289,21 +289,20 @@ impl Run {
     pub(crate) fn fit(&mut self, area: Rect, now: Timestamp) {
         let now = self.clock(now);
         let areas = Areas::of(area, self);
-        let (columns, height) = draw::room(areas.text);
         self.settle_list(areas.stories.height.into());
         match self.tab {
-            Tab::Agent => self.agent.fit(columns, height),
-            Tab::Diff => self.diff.fit(columns, height),
+            Tab::Agent => self.agent.fit(areas.text),
+            Tab::Diff => self.diff.fit(areas.text),
             Tab::Attempts => {
-                let lines = attempts::lines(self.story(), columns, now);
-                self.attempts.set_height(height);
-                self.attempts.set(lines);
+                self.attempts.fit(areas.text);
+                let items = attempts::items(self.story(), self.attempts.columns(), now);
+                self.attempts.set(items);
             }
             Tab::Gates => {
                 let story = self.progress.stories.get(self.selected);
-                self.gates.fit(story, columns, height, now);
+                self.gates.fit(areas.text, story, now);
             }
-            Tab::Log => self.log.fit(columns, height),
+            Tab::Log => self.log.fit(areas.text),
         }
     }
 
@@ -330,8 +329,8 @@ impl Run {
         }
     }
 
-    /// Takes in what was found; whether it was for this screen.
-    pub(crate) fn answer(&mut self, answer: Answer) -> Option<Step> {
+    /// Receives an answer; one for a transcript that is no longer shown is ignored.
+    pub(crate) fn receive(&mut self, answer: Answer) -> Step {
         match answer {
             Answer::Window(id, _) | Answer::Detail(id, ..) | Answer::Found(id, ..)
                 if self.agent.transcript() != Some(&id) => {}
@@ -339,8 +338,7 @@ impl Run {
             Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
             Answer::Found(_, needle, place) => {
                 let Some(entry) = place else {
-                    let text = format!("the agent never said `{}`", needle.text);
-                    return Some(Step::Say(text));
+                    return Step::Say(format!("the agent never said `{}`", needle.text));
                 };
                 self.agent.go_to(entry);
             }
@@ -348,6 +346,6 @@ impl Run {
             Answer::File(path, found) => self.gates.receive(path, found),
             _ => {}
         }
-        None
+        Step::Stay
     }
 }

@@ -21,17 +21,17 @@ use ralph_vault::git::repository::Repository;
 use ralph_vault::look::{peek, peek_last};
 use ralph_vault::{CheckpointError, Diffs};
 
-/// How much of a document is shown.
+/// The most bytes of a document that are shown.
 const DOCUMENT_CAP: usize = 1 << 20;
 
-/// What is needed to look things up.
+/// Looks things up from the folder in which the program was started.
 pub(super) struct Lookup {
     context: Context,
+    /// Opened when the first diff is asked for.
     diffs: Option<Diffs>,
 }
 
 impl Lookup {
-    /// Looks around from where the program was started.
     pub(super) fn new(context: Context) -> Self {
         Self {
             context,
@@ -59,7 +59,7 @@ impl Lookup {
         }
     }
 
-    /// A path as the user meant it: from where the program was started, `~` for their home.
+    /// A path that the user typed: relative to the start folder, with `~` for the home folder.
     fn exported_to(&self, path: &Path) -> PathBuf {
         let home = std::env::home_dir();
         match (path.strip_prefix("~"), home) {
@@ -79,7 +79,7 @@ impl Lookup {
         let found = source::survey(&around)?;
         let open = match readable_repository(&self.context) {
             Ok((repository, _)) => self.open_run(&repository)?,
-            // Changes can be read without one; a preview says what is missing.
+            // Changes can be listed without a repository; a preview says what is missing.
             Err(_) => None,
         };
         Ok(ChangesFound {

@@ -1,30 +1,30 @@
-//! When the screen may be drawn: soon after a key, calmly otherwise, and not more than thirty
-//! times a second.
+//! When the screen may be drawn: soon after a key, less often otherwise, and at most thirty times a
+//! second.
 //!
-//! What the agent does is drawn every 50 ms at most, and leaves room for what keys do: a
-//! frame for a key may follow a calm one after 17 ms, and another one for a key after 34 ms. So
-//! thirty of them always take more than a second.
+//! Frames that no key asked for are at least 50 ms apart. That leaves room for keys: a frame for a
+//! key may follow such a frame after 17 ms, and a frame for another key after 34 ms. So thirty frames
+//! always take more than a second.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// From any frame to one that no key asked for.
+/// The gap before a frame that no key asked for.
 const CALM: Duration = Duration::from_millis(50);
 
-/// From a calm frame to one that a key asked for.
+/// The gap between a frame that no key asked for and one for a key.
 const AFTER_CALM: Duration = Duration::from_millis(17);
 
-/// From one that a key asked for to the next.
-const AFTER_EAGER: Duration = Duration::from_millis(34);
+/// The gap between two frames for keys.
+const AFTER_KEY: Duration = Duration::from_millis(34);
 
-/// How many frames a key may ask for: what it does, and what had to be looked up for it.
+/// How many frames a key may ask for: one for its effect, one for the answer to its query.
 const FOR_A_KEY: u8 = 2;
 
-/// What was drawn last, and who waits.
+/// When the last frame was drawn, and whether a key waits for the next.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// When that was, and whether a key had asked for it.
+    /// The time of the last frame, and whether it was for a key.
     last: Option<(Instant, bool)>,
     /// How many frames keys may still ask for.
     wanted: u8,
@@ -49,7 +49,7 @@ impl Pace {
         let gap = match (self.wanted > 0, for_key) {
             (false, _) => CALM,
             (true, false) => AFTER_CALM,
-            (true, true) => AFTER_EAGER,
+            (true, true) => AFTER_KEY,
         };
         at + gap
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_answered_soon_and_all_else_calmly() {
+    fn a_frame_for_a_key_is_due_earlier_than_another() {
         let start = Instant::now();
         let mut pace = Pace::default();
         assert_eq!(pace.due(start), start);
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(pace.due(start), start + AFTER_CALM);
         let first = start + ms(20);
         pace.drew(first);
-        assert_eq!(pace.due(first), first + AFTER_EAGER);
+        assert_eq!(pace.due(first), first + AFTER_KEY);
         let second = first + ms(40);
         pace.drew(second);
         assert_eq!(pace.due(second), second + CALM);

@@ -1,10 +1,10 @@
-//! Transcripts and logs that are open, read in windows.
+//! Keeps transcripts and logs open and reads parts of them.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::tui::message::{Answer, Export, FileWindow, Needle, Query, Span, TranscriptId, Window};
+use crate::tui::message::{Answer, Export, FileWindow, Needle, Part, Query, TranscriptId, Window};
 use crate::ui::text::clean;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_run::windows::text_window::{Search, TextWindow};
@@ -22,24 +22,24 @@ const SEARCHED: usize = 4 << 20;
 /// How many entries are exported at a time.
 const BATCH: usize = 500;
 
-/// How many exports may have the same name but for a number.
+/// The highest number in the name of an export.
 const MOST_OF_A_NAME: u32 = 999;
 
 /// What is open.
 #[derive(Default)]
 pub(super) struct Readers {
     transcripts: Vec<(TranscriptId, Transcript)>,
-    /// The transcript asked for last has more than was read.
+    /// Whether the transcript that was asked for last has more than was read.
     behind: bool,
     files: Vec<(PathBuf, TextWindow)>,
 }
 
 impl Readers {
-    /// Answers a look at a file.
+    /// Answers a query about a file.
     pub(super) fn answer(&mut self, query: Query) -> Option<Answer> {
         match query {
-            Query::Window(id, span) => {
-                let found = window(self.transcript(&id), span);
+            Query::Window(id, part) => {
+                let found = window(self.transcript(&id), part);
                 self.behind |= found.as_ref().is_ok_and(|window| window.more);
                 Some(Answer::Window(id, found.map_err(|error| error.to_string())))
             }
@@ -76,36 +76,36 @@ impl Readers {
 
     fn transcript(&mut self, id: &TranscriptId) -> &mut Transcript {
         let open = || Transcript::open(&id.folder, id.output);
-        at_hand(&mut self.transcripts, id, open)
+        open_or_reuse(&mut self.transcripts, id, open)
     }
 
     fn file(&mut self, path: &PathBuf) -> &mut TextWindow {
-        at_hand(&mut self.files, path, || TextWindow::open(path))
+        open_or_reuse(&mut self.files, path, || TextWindow::open(path))
     }
 }
 
-/// The one of that name, opened where it is not; those not asked for of late are closed.
-fn at_hand<'a, K: PartialEq + Clone, V>(
+/// Returns the open value of a key, opening it if necessary; the least recently used are closed.
+fn open_or_reuse<'a, K: PartialEq + Clone, V>(
     all: &'a mut Vec<(K, V)>,
     key: &K,
     open: impl FnOnce() -> V,
 ) -> &'a mut V {
-    let place = all.iter().position(|(known, _)| known == key);
-    let one = match place {
+    let place = all.iter().position(|(open, _)| open == key);
+    let entry = match place {
         Some(place) => all.remove(place),
         None => (key.clone(), open()),
     };
     all.truncate(OPEN - 1);
-    all.insert(0, one);
+    all.insert(0, entry);
     &mut all[0].1
 }
 
-fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
-    // What is known already need not wait for what is not.
-    let is_known = matches!(span, Span::From(from, count) if from + count <= transcript.len());
-    let more = !is_known && !transcript.refresh(AT_ONCE)?.at_end;
+fn window(transcript: &mut Transcript, part: Part) -> std::io::Result<Window> {
+    // Entries that were counted already need not wait for the others.
+    let is_counted = matches!(part, Part::From(from, count) if from + count <= transcript.len());
+    let more = !is_counted && !transcript.refresh(AT_ONCE)?.at_end;
     let total = transcript.len();
-    let (from, count) = span.of(total);
+    let (from, count) = part.of(total);
     Ok(Window {
         entries: transcript.window(from, count)?,
         total,
@@ -113,7 +113,7 @@ fn window(transcript: &mut Transcript, span: Span) -> std::io::Result<Window> {
     })
 }
 
-/// Looks on from the cursor, and then from the other end.
+/// Searches from the cursor, then from the other end.
 fn find(transcript: &Transcript, needle: &Needle) -> Option<usize> {
     let last = transcript.len().saturating_sub(1);
     let (next, other_end) = if needle.forward {
@@ -142,7 +142,7 @@ fn last_lines(file: &mut TextWindow, count: usize) -> std::io::Result<FileWindow
     Ok(FileWindow { first, lines })
 }
 
-/// Writes something to a file that was not there before; gives its path.
+/// Writes an export to a new file and returns its path.
 pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
     let describe = |path: &Path, error| format!("`{}`: {error}", path.display());
     let (path, file) = new_file(path).map_err(|error| describe(path, error))?;
@@ -157,8 +157,8 @@ pub(super) fn export(path: &Path, export: Export) -> Result<PathBuf, String> {
     }
 }
 
-/// A file of that name, or with a number where something has the name already: nothing that is
-/// there is written to: it may be the user's work, or a pipe without a reader.
+/// Creates a file of that name, or with a number if the name exists: an existing file is never
+/// written to, because it may be the user's work, or a pipe without a reader.
 fn new_file(path: &Path) -> std::io::Result<(PathBuf, File)> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());

@@ -1,8 +1,8 @@
-//! Records on their way to the screen.
+//! Carries records to the screen.
 //!
-//! The loop must never wait for a terminal, however slow it is, and a screen need not see each of a
-//! million words: it reads them from the transcript. So of what an agent says one after the other
-//! only the last is kept, and the last figures.
+//! The loop must never wait for a terminal, however slow it is, and the screen reads an agent's text
+//! from the transcript. So of consecutive events of an agent, the queue keeps only the last one and
+//! the last usage report.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub(super) struct RecordQueue {
 }
 
 impl RecordQueue {
-    /// Collects records until the sender is gone; `listen` gets each of them first.
+    /// Collects records until the sender is dropped; `listen` sees each of them first.
     pub(super) fn collect(
         &self,
         mut records: Receiver<Vec<Record>>,
@@ -41,11 +41,11 @@ impl RecordQueue {
 
     fn put(&self, record: Record) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let by = said_by(&record);
-        let is_same = |it: &Record| by.is_some() && said_by(it) == by;
-        let same = waiting.iter().rev().take(2).position(is_same);
-        match same.and_then(|back| waiting.len().checked_sub(back + 1)) {
-            // An empty line says less than the one before it.
+        let source = agent_source(&record);
+        let is_replaced = |it: &Record| source.is_some() && agent_source(it) == source;
+        let replaced = waiting.iter().rev().take(2).position(is_replaced);
+        match replaced.and_then(|back| waiting.len().checked_sub(back + 1)) {
+            // A blank line says less than the line before it.
             Some(_) if is_blank(&record) => {}
             Some(place) => {
                 waiting.remove(place);
@@ -57,12 +57,12 @@ impl RecordQueue {
         self.waker.notify_one();
     }
 
-    /// Waits until there is something.
+    /// Waits until a record has arrived.
     pub(super) async fn filled(&self) {
         self.waker.notified().await;
     }
 
-    /// Takes everything out.
+    /// Empties the queue.
     pub(super) fn take(&self) -> VecDeque<Record> {
         std::mem::take(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -78,8 +78,9 @@ fn is_blank(record: &Record) -> bool {
     }
 }
 
-/// Whose words or figures a record has: a later one of the same kind and attempt says all it said.
-fn said_by(record: &Record) -> Option<(&StoryId, AttemptNumber, bool)> {
+/// For an agent's event: its story, its attempt, and whether it reports usage. A later record with the
+/// same values replaces it.
+fn agent_source(record: &Record) -> Option<(&StoryId, AttemptNumber, bool)> {
     match &record.event {
         Event::Agent {
             story,
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_an_agent_says_the_last_is_kept_and_of_all_else_everything() {
+    fn only_the_last_event_of_an_agent_is_kept_and_every_other_record() {
         let queue = RecordQueue::default();
         let text = |seq| {
             let text = format!("word {seq}");

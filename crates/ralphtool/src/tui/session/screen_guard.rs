@@ -1,5 +1,4 @@
-//! The terminal while it is ours: raw, on its other screen, and given back however the program
-//! ends.
+//! Takes over the terminal (raw mode, alternate screen) and restores it however the program ends.
 
 use std::io::{self, Stdout, Write};
 use std::mem::ManuallyDrop;
@@ -21,22 +20,22 @@ use crate::tui::app::App;
 use crate::tui::view;
 use crate::ui::bell;
 
-/// Whether the terminal is ours now; asked before it is restored.
+/// Whether the terminal is taken over and has to be restored.
 static OURS: AtomicBool = AtomicBool::new(false);
 
-/// Presses and the wheel, with coordinates of any size; movements would only be noise.
+/// Reports buttons and the wheel, with coordinates of any size, but no movements.
 const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
 
-/// The terminal, taken over.
+/// The terminal while it is taken over.
 pub(super) struct ScreenGuard {
-    /// Never dropped: it would complain on a terminal that is gone, and panic when that fails.
+    /// Never dropped: dropping it on a closed terminal prints an error, and panics if that fails.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     mouse: bool,
 }
 
 impl ScreenGuard {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     pub(super) fn enter() -> io::Result<Self> {
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         let mut guard = Self {
@@ -47,7 +46,8 @@ impl ScreenGuard {
         Ok(guard)
     }
 
-    /// Takes the terminal over, at first or after the process was stopped: it may be anything by then.
+    /// Takes over the terminal, at the start or after the process was stopped and the terminal may be
+    /// in any state.
     pub(super) fn take_over(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
         OURS.store(true, Ordering::SeqCst);
@@ -57,7 +57,7 @@ impl ScreenGuard {
         self.invalidate()
     }
 
-    /// Listens to the mouse or leaves it to the terminal.
+    /// Turns mouse events on or off.
     pub(super) fn set_mouse(&mut self, on: bool) -> io::Result<()> {
         self.mouse = on;
         self.write_mouse()
@@ -75,9 +75,9 @@ impl ScreenGuard {
         Ok((size.width, size.height))
     }
 
-    /// Draws, all at once for terminals that can do that.
+    /// Draws a frame, as one synchronized update if the terminal supports that.
     pub(super) fn draw(&mut self, app: &App) -> io::Result<()> {
-        // Given back meanwhile, by a panic on another thread: there is nothing to draw on.
+        // A panic on another thread may have restored the terminal.
         if !OURS.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl ScreenGuard {
         execute!(io::stdout(), EndSynchronizedUpdate)
     }
 
-    /// Draws everything again the next time.
+    /// Clears the terminal, so that the next frame draws everything.
     pub(super) fn invalidate(&mut self) -> io::Result<()> {
         // `Terminal::clear` asks where the cursor is, and the answer would be read as keys.
         execute!(io::stdout(), Clear(ClearType::All))?;
@@ -94,7 +94,7 @@ impl ScreenGuard {
         Ok(())
     }
 
-    /// Puts a text into the clipboard of the terminal.
+    /// Copies a text to the clipboard of the terminal.
     pub(super) fn copy(text: &str) -> io::Result<()> {
         execute!(
             io::stdout(),
@@ -102,14 +102,14 @@ impl ScreenGuard {
         )
     }
 
-    /// Lets the terminal call its user.
+    /// Sends a notification through the terminal.
     pub(super) fn notify(message: &str) -> io::Result<()> {
         let mut out = io::stdout();
         out.write_all(bell::call(message).as_bytes())?;
         out.flush()
     }
 
-    /// Gives the terminal back and stops this process; a signal says when it continues.
+    /// Restores the terminal and stops this process until a signal continues it.
     pub(super) fn suspend() -> io::Result<()> {
         restore();
         Ok(kill_process(getpid(), Signal::STOP)?)
@@ -122,13 +122,13 @@ impl Drop for ScreenGuard {
     }
 }
 
-/// Gives the terminal back, if it is ours.
+/// Restores the terminal, if it is taken over.
 pub(crate) fn restore() {
     if !OURS.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = io::stdout();
-    // There is nowhere else to report a failure.
+    // A failure cannot be reported anywhere.
     let _ = out.write_all(MOUSE_OFF);
     let _ = execute!(
         out,

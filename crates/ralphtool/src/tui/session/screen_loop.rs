@@ -1,5 +1,5 @@
-//! The screen's own loop: messages into the app, its requests out, a frame when something
-//! changed, at most thirty a second.
+//! The loop of the screen's thread: it passes messages to the app, carries out its requests, and
+//! draws a frame when something has changed, at most thirty a second.
 
 use std::collections::VecDeque;
 use std::io;
@@ -32,17 +32,17 @@ pub(super) struct ScreenLoop {
     pub(super) queue: RecordQueue,
     pub(super) messages: UnboundedReceiver<Msg>,
     pub(super) workers: Workers,
-    /// Where runs are started.
+    /// To the main thread, which starts runs.
     pub(super) starts: UnboundedSender<StartRun>,
-    /// To the loop that runs now.
+    /// To the current run.
     pub(super) commands: Option<Sender<UserCommand>>,
     pub(super) pace: Pace,
-    /// The terminal is given back until the process continues.
+    /// Whether the process is stopped and the terminal restored.
     pub(super) suspended: bool,
 }
 
 impl ScreenLoop {
-    /// Shows until the app wants to quit or the terminal is gone; gives the app back.
+    /// Runs until the app quits or the terminal is closed; returns the app.
     pub(super) fn run(mut self) -> io::Result<App> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -64,7 +64,7 @@ impl ScreenLoop {
             let mut batch = VecDeque::new();
             let due = self.next_wake();
             tokio::select! {
-                // Keys before all else.
+                // Keys come first.
                 biased;
                 msg = self.messages.recv() => match msg {
                     Some(msg) => batch.push_back(msg),
@@ -73,7 +73,7 @@ impl ScreenLoop {
                 },
                 _ = stops.recv() => self.suspend()?,
                 _ = resumes.recv() => self.resume()?,
-                // Once there is something to draw, the rest can wait until it is time to draw it.
+                // Once there is something to draw, records can wait until the next frame is due.
                 () = self.queue.filled(), if !self.app.has_changed() => {}
                 () = until(due) => {}
             }
@@ -81,13 +81,13 @@ impl ScreenLoop {
                 batch.push_back(msg);
             }
             let batch = in_order(batch, self.queue.take());
-            self.app.update(Msg::Clock(Timestamp::now()));
+            self.app.set_now(Timestamp::now());
             let is_input = |msg: &Msg| matches!(msg, Msg::Key(_) | Msg::Wheel(_));
             let was_input = batch.iter().any(is_input);
             for msg in batch {
                 match &msg {
                     Msg::Key(key) => input::panic_if_named(key),
-                    // It may have been another one in between, and cut off what was drawn.
+                    // The terminal may have been smaller in between and cut off what was drawn.
                     Msg::Resize { .. } if !self.suspended => self.guard.invalidate()?,
                     _ => {}
                 }
@@ -98,13 +98,13 @@ impl ScreenLoop {
             }
             if was_input {
                 self.pace.pressed();
-                // What a key makes visible is there for the next frame, not for the one after.
+                // Ask now, so that the next frame shows what the key has made visible.
                 self.ask_for_missing();
             }
         }
     }
 
-    /// When to wake although nothing happened.
+    /// When to wake up if no message arrives.
     fn next_wake(&self) -> Option<Instant> {
         if self.suspended {
             return None;
@@ -129,12 +129,12 @@ impl ScreenLoop {
     }
 
     fn ask_for_missing(&mut self) {
-        if let Some(Request::Query(query)) = self.app.update(Msg::Frame) {
+        if let Some(query) = self.app.missing() {
             self.workers.query(query);
         }
     }
 
-    /// Does what the app asks for; breaks where that is the end.
+    /// Carries out a request; breaks if the app quits.
     fn perform(&mut self, request: Option<Request>) -> io::Result<ControlFlow<()>> {
         match request {
             None => {}
@@ -151,7 +151,7 @@ impl ScreenLoop {
             Some(Request::Notify(message)) => ScreenGuard::notify(&message)?,
             Some(Request::Query(query)) => self.workers.query(query),
             Some(Request::Command(command)) => {
-                // None is sent to a loop that is over, or has sixty-four things to do already.
+                // A command for a run that has ended is dropped, as is one for a full channel.
                 let commands = self.commands.as_ref();
                 let _ = commands.map(|commands| commands.try_send(command));
             }
@@ -168,8 +168,8 @@ impl ScreenLoop {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Gives the terminal back and stops; what the signal lets this thread still do on its way is
-    /// not to touch the terminal any more.
+    /// Restores the terminal and stops the process. This thread may run on for a moment after the
+    /// signal, and must not touch the terminal then.
     fn suspend(&mut self) -> io::Result<()> {
         self.suspended = true;
         ScreenGuard::suspend()
@@ -181,7 +181,7 @@ impl ScreenLoop {
         self.redraw()
     }
 
-    /// The terminal may have another size than before.
+    /// Draws again; the terminal may have a new size.
     fn redraw(&mut self) -> io::Result<()> {
         let (columns, rows) = self.guard.size()?;
         self.app.update(Msg::Resize { columns, rows });
@@ -189,8 +189,8 @@ impl ScreenLoop {
     }
 }
 
-/// Keys first, then what the run says, and only then that it is over: all it said was in the
-/// queue before.
+/// Orders a batch: keys and answers, then records, then the end of the run, because all its records
+/// were queued before its end was sent.
 fn in_order(messages: VecDeque<Msg>, records: VecDeque<Record>) -> Vec<Msg> {
     let is_end = |msg: &Msg| matches!(msg, Msg::RunOver(_) | Msg::Leave);
     let (ends, mut batch): (Vec<Msg>, Vec<Msg>) = messages.into_iter().partition(is_end);

@@ -1,5 +1,5 @@
-//! Answers the queries of the screen, on two threads: one for what is read from files and must be
-//! quick, one for what asks git or reads whole changes and may take a while.
+//! Answers the queries of the screen on two threads: one for quick reads of open files, one for
+//! queries that start git or read whole changes and may take a while.
 
 use std::sync::mpsc::{Receiver, RecvError, Sender, TryRecvError, channel};
 use std::thread;
@@ -11,7 +11,7 @@ use super::readers::Readers;
 use crate::console::context::Context;
 use crate::tui::message::{Answer, Msg, Query};
 
-/// Where queries are handed in.
+/// The queues of the two threads.
 pub(super) struct Workers {
     quick: Sender<Query>,
     slow: Sender<Query>,
@@ -55,7 +55,7 @@ impl Workers {
     }
 }
 
-/// The next query; until it comes, what agents said is read.
+/// Waits for the next query, and reads ahead in the transcript meanwhile.
 fn next(queries: &Receiver<Query>, readers: &mut Readers) -> Result<Query, RecvError> {
     while readers.is_behind() {
         match queries.try_recv() {
@@ -67,7 +67,7 @@ fn next(queries: &Receiver<Query>, readers: &mut Readers) -> Result<Query, RecvE
     queries.recv()
 }
 
-/// Whether the screen is still there.
+/// Sends an answer; returns whether the screen is still running.
 fn send(answers: &UnboundedSender<Msg>, answer: Option<Answer>) -> bool {
     answer.is_none_or(|answer| answers.send(Msg::Answer(Box::new(answer))).is_ok())
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::tui::message::{
-    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Previewed, Query,
-    ResultFound, Span, Window,
+    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Part, Previewed,
+    Query, ResultFound, Window,
 };
 use crate::ui::change_rows::{ChangeRow, ChangeState};
 use ralph_agents::agent_event::AgentEvent;
@@ -350,12 +350,12 @@ fn entries(world: &World) -> Vec<Entry> {
     .collect()
 }
 
-fn window(world: &World, part: Span) -> Window {
+fn window(world: &World, part: Part) -> Window {
     let entries = entries(world);
     let total = entries.len();
     let (first, count) = match part {
-        Span::Last(count) => (total.saturating_sub(count), count),
-        Span::From(first, count) => (first, count),
+        Part::Last(count) => (total.saturating_sub(count), count),
+        Part::From(first, count) => (first, count),
     };
     Window {
         entries: entries.into_iter().skip(first).take(count).collect(),

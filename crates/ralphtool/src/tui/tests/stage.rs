@@ -81,10 +81,10 @@ impl Stage {
     /// Asks for what is missing, as is done before a frame.
     fn settle(&mut self) {
         for _ in 0..8 {
-            let Some(request) = self.app.update(Msg::Frame) else {
+            let Some(query) = self.app.missing() else {
                 return;
             };
-            self.perform(Some(request));
+            self.perform(Some(Request::Query(query)));
             if self.silent {
                 return;
             }
@@ -122,7 +122,7 @@ impl Stage {
         let since = seconds + std::mem::take(&mut self.waited);
         let record = self.script.then(since, event).records().remove(0);
         self.now = record.at;
-        self.app.update(Msg::Clock(record.at));
+        self.app.set_now(record.at);
         let request = self.app.update(Msg::Record(Box::new(record)));
         self.perform(request);
         self
@@ -132,7 +132,8 @@ impl Stage {
     pub(in crate::tui) fn wait(&mut self, seconds: i64) -> &mut Self {
         self.waited += seconds;
         self.now += SignedDuration::from_secs(seconds);
-        self.tell(Msg::Clock(self.now));
+        self.app.set_now(self.now);
+        self.settle();
         self
     }
 

@@ -11,7 +11,6 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use super::super::title_of;
 use super::{Run, RunMode, Tab};
 use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, select};
-use crate::tui::text_pane::GUTTER;
 use crate::tui::{gauge, tabbed, wrap};
 use crate::ui::text::{clean, columns, pad, truncate};
 use crate::ui::words::{self, count};
@@ -73,12 +72,6 @@ impl Areas {
             text,
         }
     }
-}
-
-/// Columns and lines for the text of a pane.
-pub(super) fn room(area: Rect) -> (usize, usize) {
-    let columns = usize::from(area.width.saturating_sub(GUTTER)).max(8);
-    (columns, area.height.into())
 }
 
 impl Run {
