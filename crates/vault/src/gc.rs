@@ -30,7 +30,6 @@ use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{Housekeeping, PastRun, StoreRow, Tally};
 use crate::journal::run_state::RunState;
 use crate::journal::steps::{Journal, Line};
-use crate::repo::objects::ObjectLinks;
 use crate::vault::{Vault, barriers};
 use ralph_base::disk::{measure, remove_tree};
 use ralph_base::files::sync_file_system;
@@ -70,7 +69,7 @@ impl Vault {
         let goes: BTreeSet<RunId> = goes.iter().cloned().collect();
         if self.repo.has_store() {
             // What the repository has by now need not be kept twice.
-            self.repo.link_objects()?;
+            self.repo.objects.link()?;
         }
         let lines = self.journal_lines()?;
         let mut stays = lines.clone();
@@ -153,7 +152,7 @@ impl Vault {
                 let mut paths = plan.paths.iter();
                 paths.try_for_each(|path| remove_tree(path))?;
                 // What was linked once may be gone from the store.
-                *self.repo.links.borrow_mut() = ObjectLinks::default();
+                self.repo.objects.forget_links();
                 Ok(())
             }
         }

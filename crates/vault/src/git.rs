@@ -15,6 +15,7 @@ pub(crate) mod index;
 pub mod locks;
 pub(crate) mod loose_object;
 pub mod object_id;
+pub(crate) mod object_lookup;
 pub(crate) mod pack_index;
 pub mod process;
 pub(crate) mod ref_log;

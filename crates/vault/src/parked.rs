@@ -139,7 +139,7 @@ pub(crate) fn parked_attempts(lines: &[Line]) -> Vec<ParkedAttempt> {
 impl Vault {
     /// All parked attempts, oldest first.
     pub fn parked_attempts(&self) -> Result<Vec<ParkedAttempt>> {
-        Ok(parked_attempts(&self.repo.journal_lines()?))
+        Ok(parked_attempts(&self.journal_lines()?))
     }
 
     /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or

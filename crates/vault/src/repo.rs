@@ -24,21 +24,17 @@ pub(crate) mod users_config;
 pub(crate) mod visible;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashSet;
-use std::mem::Discriminant;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::time::Duration;
 
-use git_copy::GitCopy;
-use objects::ObjectLinks;
-use settings::Settings;
-
-use crate::git::access::Reason;
-use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
 use crate::git::refs::RefFiles;
 use crate::git::repository::Repository;
-use crate::repo::objects::{ModuleLinks, ObjectListings};
+use crate::journal::run_state::RunState;
+use crate::repo::asking::Reasons;
+use crate::repo::git_copy::GitCopy;
+use crate::repo::objects::Objects;
+use crate::repo::settings::Settings;
+use crate::repo::users_config::UsersConfig;
 use crate::store::VaultFolder;
 use ralph_base::ids::RunId;
 
@@ -49,40 +45,93 @@ pub(crate) struct Places {
     pub(crate) vault: VaultFolder,
 }
 
-/// The user's repository, its work tree, and the vault's store, as git sees them.
+/// The git directory of the user's repository, and what the vault has of it.
 #[derive(Debug)]
 pub(crate) struct Repo {
     pub(crate) places: Places,
-    /// Git on the user's repository; only refs and HEAD are touched through it.
-    pub(crate) git: Git,
-    /// Git with a configuration of our own, so that nothing an agent writes into the
-    /// repository's config, hooks or attributes is ever executed by us.
-    pub(crate) work: Git,
-    /// Git on the vault's store.
-    pub(crate) store: Git,
-    /// The run that is open, or whose move is in progress.
-    pub(crate) run: Option<RunId>,
-    /// Whether the journal can tell that the machine stopped without warning.
-    pub(crate) notices_outages: bool,
+    pub(crate) gits: Gits,
+    pub(crate) objects: Objects,
     pub(crate) ref_files: RefCell<RefFiles>,
-    pub(crate) links: RefCell<ObjectLinks>,
-    /// What the user added to the config since a checkpoint, which its snapshot does not have.
-    pub(crate) users_config: RefCell<Option<(String, String)>>,
-    /// What the last save wrote into the repository's objects.
-    pub(crate) written: RefCell<Vec<ObjectId>>,
-    pub(crate) module_links: RefCell<ModuleLinks>,
     /// The copy of what no snapshot has of the git directory.
     pub(crate) git_copy: RefCell<GitCopy>,
-    /// The file that becomes the branch once it moves to a commit.
-    pub(crate) ready_branch: Option<(ObjectId, PathBuf)>,
     /// The frozen settings, once they were needed.
-    pub(crate) settings: OnceCell<Settings>,
-    /// Why git was asked, as far as the log of the run says it already.
-    pub(crate) logged: RefCell<HashSet<(String, Discriminant<Reason>)>>,
-    /// What is in the folders of objects.
-    pub(crate) object_listings: Arc<ObjectListings>,
-    /// The store has all folders for objects, or gets them.
-    pub(crate) is_fanned_out: bool,
+    settings: OnceCell<Settings>,
+    users_config: RefCell<UsersConfig>,
+    pub(crate) reasons: Reasons,
+}
+
+impl Repo {
+    /// A repository that git has just found, with its vault.
+    pub(crate) fn new(
+        places: Places,
+        state: &RunState,
+        notices_outages: bool,
+        command_timeout: Duration,
+    ) -> Self {
+        // Git can read its configuration.
+        let mut ref_files = RefFiles::default();
+        ref_files.accept_present(&places.repository);
+        let mut reasons = Reasons::new(places.vault.runs());
+        reasons.follow(state);
+        Self {
+            gits: Gits::new(&places, notices_outages, command_timeout),
+            objects: Objects::new(&places, !notices_outages),
+            ref_files: RefCell::new(ref_files),
+            git_copy: RefCell::default(),
+            settings: OnceCell::default(),
+            users_config: RefCell::default(),
+            reasons,
+            places,
+        }
+    }
+}
+
+/// Git on each of the three repositories that ralphtool works with.
+#[derive(Debug)]
+pub(crate) struct Gits {
+    /// On the user's repository. It moves refs and HEAD, and reads.
+    pub(crate) user: Git,
+    /// On the user's work tree and objects with a configuration of our own: nothing an agent writes
+    /// into the repository's config, hooks or attributes is executed.
+    pub(crate) work: Git,
+    /// On the vault's store.
+    pub(crate) store: Git,
+}
+
+impl Gits {
+    fn new(places: &Places, notices_outages: bool, timeout: Duration) -> Self {
+        let Places { repository, vault } = places;
+        let work = Git::on_work_tree(&vault.scratch("work"), &repository.work_tree, timeout)
+            .with_objects(&repository.objects(), None)
+            .with_own_config();
+        Self {
+            user: repository.git(timeout),
+            // It writes objects and private indexes; the journal syncs all of them before it names one.
+            // Without a way to tell an outage, objects that lost their bytes could not be looked for.
+            work: if notices_outages {
+                work.unsynced()
+            } else {
+                work
+            },
+            store: Git::on_bare(&vault.store(), timeout),
+        }
+    }
+
+    /// Sets how long a git command may take.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) {
+        self.change_all(|git| git.with_timeout(timeout));
+    }
+
+    /// Marks the processes git starts, so that the next start can find them after a crash.
+    pub(crate) fn mark(&mut self, run: &RunId) {
+        self.change_all(|git| git.with_marker(&run.0));
+    }
+
+    fn change_all(&mut self, change: impl Fn(&Git) -> Git) {
+        for git in [&mut self.user, &mut self.work, &mut self.store] {
+            *git = change(git);
+        }
+    }
 }
 
 /// How closely objects are looked for that an agent may have collected as garbage.

@@ -74,8 +74,8 @@ impl Tree {
         index: &Path,
     ) -> Result<Scanned> {
         // An agent may have removed the repository with its objects; the vault has them too.
-        let objects = repo.places.vault.store().join("objects");
-        let git = repo.work.patient().with_index(index);
+        let objects = repo.places.vault.objects();
+        let git = repo.gits.work.patient().with_index(index);
         let git = git.with_objects(&objects, None);
         let mut walk = self.walk(repo, &git, known.tracked(), base)?;
         let (unreadable, skipped) = (&walk.unreadable, &walk.skipped);

@@ -23,6 +23,7 @@ use crate::git::repository::Repository;
 use ralph_base::files::{
     FileError, Tried, absent, create_private_folder, read_if_present, write_whole,
 };
+use ralph_base::ids::{AttemptId, RunId};
 use ralph_base::random_name::random_name;
 
 pub use lock::lock_file;
@@ -181,6 +182,11 @@ impl VaultFolder {
         self.folder.join("store")
     }
 
+    /// The objects of the store.
+    pub fn objects(&self) -> PathBuf {
+        self.store().join("objects")
+    }
+
     /// Plain copies, named by blob id.
     pub fn raw(&self) -> PathBuf {
         self.folder.join("raw")
@@ -194,6 +200,18 @@ impl VaultFolder {
     /// The folders of all runs.
     pub fn runs(&self) -> PathBuf {
         self.folder.join("runs")
+    }
+
+    /// The folder of one run: its records and transcripts.
+    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.runs().join(&run.0)
+    }
+
+    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
+    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
+        self.run_folder(run)
+            .join("attempts")
+            .join(attempt.to_string())
     }
 
     /// All that operations removed.

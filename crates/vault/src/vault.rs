@@ -4,18 +4,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
-use crate::git::process::Git;
-use crate::git::refs::RefFiles;
 use crate::git::repository::{Refs, Repository};
 use crate::journal::Log;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
-use crate::journal::steps::{Journal, Line, Step};
+use crate::journal::steps::{Journal, Line, Step, read};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
@@ -46,27 +43,27 @@ pub struct Vault {
 impl Vault {
     /// The user's repository.
     pub fn repository(&self) -> &Repository {
-        self.repo.repository()
+        &self.repo.places.repository
     }
 
     /// The vault's folder.
     pub fn vault_folder(&self) -> &Path {
-        self.repo.vault_folder()
+        self.repo.places.vault.folder()
     }
 
     /// The folder of one run: its records and transcripts.
     pub fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.repo.run_folder(run)
+        self.repo.places.vault.run_folder(run)
     }
 
     /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
     pub fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
-        self.repo.attempt_folder(run, attempt)
+        self.repo.places.vault.attempt_folder(run, attempt)
     }
 
     /// Everything the journal says.
     pub fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
-        self.repo.journal_lines()
+        read(&self.repo.places.vault.journal())
     }
 
     /// The run whose finish, rewind or undo was interrupted, and the snapshot from before it.
@@ -108,46 +105,10 @@ impl Vault {
             let (journal, lines) = Journal::open(&vault.journal(), barriers)?;
             (vault, journal, RunState::from_journal(&lines))
         };
-        let git = repository.git(command_timeout);
-        let work = Git::on_work_tree(
-            &vault.scratch("work"),
-            &repository.work_tree,
-            command_timeout,
-        )
-        .with_objects(&repository.objects(), None)
-        .with_own_config();
-        // It writes objects and private indexes; the journal syncs all of them before it names one.
-        // Without a way to tell an outage, objects that lost their bytes could not be looked for.
         let notices_outages = journal.uptime().is_some();
-        let work = if notices_outages {
-            work.unsynced()
-        } else {
-            work
-        };
-        let store = Git::on_bare(&vault.store(), command_timeout);
-        // Git has just found the repository, so it can read its configuration.
-        let mut ref_files = RefFiles::default();
-        ref_files.accept_present(&repository);
+        let places = Places { repository, vault };
         let mut checkpoints = Self {
-            repo: Repo {
-                places: Places { repository, vault },
-                git,
-                work,
-                store,
-                run: state.unsettled_run(),
-                notices_outages,
-                ref_files: RefCell::new(ref_files),
-                links: RefCell::default(),
-                users_config: RefCell::default(),
-                written: RefCell::default(),
-                module_links: RefCell::default(),
-                git_copy: RefCell::default(),
-                ready_branch: None,
-                settings: OnceCell::default(),
-                logged: RefCell::default(),
-                object_listings: Arc::default(),
-                is_fanned_out: false,
-            },
+            repo: Repo::new(places, &state, notices_outages, command_timeout),
             tree: Tree::new(Limits::DEFAULT),
             log: Log {
                 journal,
@@ -168,13 +129,7 @@ impl Vault {
 
     /// Sets how long a git command may take.
     pub(crate) fn set_command_timeout(&mut self, timeout: Duration) {
-        for git in [
-            &mut self.repo.git,
-            &mut self.repo.work,
-            &mut self.repo.store,
-        ] {
-            *git = git.with_timeout(timeout);
-        }
+        self.repo.gits.set_timeout(timeout);
     }
 
     /// The snapshot of the current checkpoint.
@@ -239,54 +194,8 @@ impl Vault {
         }
         let line = self.log.append(run, step)?;
         self.log.state.apply(&line);
-        self.repo.run = self.log.state.unsettled_run();
+        self.repo.reasons.follow(&self.log.state);
         Ok(())
-    }
-}
-
-impl Repo {
-    /// The user's repository.
-    pub(crate) fn repository(&self) -> &Repository {
-        &self.places.repository
-    }
-
-    /// The vault's folder.
-    pub(crate) fn vault_folder(&self) -> &Path {
-        self.places.vault.folder()
-    }
-
-    /// The folder of one run: its records and transcripts.
-    pub(crate) fn run_folder(&self, run: &RunId) -> PathBuf {
-        self.places.vault.folder().join("runs").join(&run.0)
-    }
-
-    /// The folder of one attempt: prompt, stdout, stderr, the git commands the agent ran.
-    pub(crate) fn attempt_folder(&self, run: &RunId, attempt: &AttemptId) -> PathBuf {
-        self.run_folder(run)
-            .join("attempts")
-            .join(attempt.to_string())
-    }
-
-    /// Everything the journal says.
-    pub(crate) fn journal_lines(&self) -> std::result::Result<Vec<Line>, FileError> {
-        crate::journal::steps::read(&self.places.vault.journal())
-    }
-
-    /// Marks the processes git starts, so that the next start can find them after a crash.
-    pub(crate) fn mark_processes(&mut self, run: &RunId) {
-        self.git = self.git.with_marker(&run.0);
-        self.work = self.work.with_marker(&run.0);
-        self.store = self.store.with_marker(&run.0);
-    }
-
-    /// Links objects the repository has gained into the vault.
-    pub(crate) fn link_objects(&self) -> Result<()> {
-        let places = &self.places;
-        let links = &self.links;
-        links.borrow_mut().link_new(
-            &places.repository.objects(),
-            &places.vault.store().join("objects"),
-        )
     }
 }
 

@@ -65,7 +65,7 @@ impl Repo {
     }
 
     fn of_index(&self, needs: &mut Needs, index: &Path) -> Result<()> {
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let listing = git.run(["ls-files", "--stage", "--sparse", "-z"])?;
         for line in nul_separated(&listing) {
             // `mode id stage<TAB>path`

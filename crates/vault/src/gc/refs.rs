@@ -27,6 +27,7 @@ impl Repo {
             return Ok((gone, stay));
         }
         let listing = self
+            .gits
             .store
             .line(["for-each-ref", "--format=%(objectname) %(refname)"])?;
         for (id, name) in listing.lines().filter_map(|line| line.split_once(' ')) {
@@ -62,7 +63,8 @@ impl Repo {
             let _ = writeln!(text, "delete {name}");
             text
         });
-        self.store
+        self.gits
+            .store
             .patient()
             .run_with_input(["update-ref", "--stdin"], commands.as_bytes())?;
         Ok(())

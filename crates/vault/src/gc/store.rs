@@ -84,9 +84,9 @@ impl Repo {
     /// Everything that is needed, with all it leads to. An error where something on the way is
     /// missing: then what it would lead to is not known.
     fn reachable(&self, needs: Needs) -> Result<HashSet<ObjectId>> {
-        let own = self.places.vault.store().join("objects");
+        let own = self.places.vault.objects();
         let also = self.places.repository.objects();
-        let git = self.store.patient().with_objects(&own, Some(&also));
+        let git = self.gits.store.patient().with_objects(&own, Some(&also));
         let mut reachable = needs.blobs;
         let asked: Vec<ObjectId> = needs.roots.into_iter().collect();
         let check = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
@@ -112,7 +112,7 @@ impl Repo {
     /// About how much room objects take up in a pack.
     fn packed_bytes(&self, ids: &[ObjectId]) -> Result<u64> {
         let ask = ["cat-file", "--batch-check=%(objectsize:disk)"];
-        let git = self.store.patient();
+        let git = self.gits.store.patient();
         let answer = git.run_with_input(ask, lines(ids).as_bytes())?;
         let answer = String::from_utf8_lossy(&answer);
         let sizes = answer.lines().filter_map(|line| line.parse::<u64>().ok());
@@ -144,7 +144,7 @@ impl Repo {
         if needed.is_empty() {
             return Ok(None);
         }
-        let git = self.store.patient();
+        let git = self.gits.store.patient();
         let command = ["pack-objects", "-q", "--delta-base-offset"].map(OsString::from);
         let args = command.into_iter().chain([folder.join("pack").into()]);
         let answer = git.run_with_input(args, lines(needed).as_bytes())?;
@@ -164,7 +164,7 @@ impl Holdings {
     fn survey(places: &Places) -> Result<Self> {
         let mut holdings = Self::default();
         let own = places.repository.objects();
-        for folder in listing(&places.vault.store().join("objects"))? {
+        for folder in listing(&places.vault.objects())? {
             let prefix = name(&folder);
             for path in listing(&folder)? {
                 let file = name(&path);

@@ -11,6 +11,7 @@ use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{BeginIntent, Step};
+use crate::operations::save::NewTip;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
 use crate::repo::snapshot::Snapshot;
@@ -68,10 +69,10 @@ impl Vault {
     /// Makes the branch and its first commit, and moves HEAD and the index there.
     pub(crate) fn begin(&mut self, request: BeginRequest<'_>) -> Result<Begun> {
         let run = request.run;
-        self.repo.mark_processes(run);
+        self.repo.gits.mark(run);
         let prepared = self.prepare(request)?;
         let intent = prepared.intent.clone();
-        self.repo.make_ready(&intent.checkpoint, intent.commit)?;
+        let branch = self.repo.make_ready(&intent.checkpoint, intent.commit)?;
         let head = self
             .repo
             .make_head_ready(&intent.checkpoint, &intent.branch)?;
@@ -81,8 +82,13 @@ impl Vault {
                 intent: Box::new(intent.clone()),
             },
         )?;
-        let carried_out = self.repo.carry_out_begin(&intent, &prepared.refs, &head);
-        self.repo.ready_branch = None;
+        let new = NewTip {
+            commit: intent.commit,
+            ready: Some(&branch),
+        };
+        let carried_out = self
+            .repo
+            .carry_out_begin(&intent, &prepared.refs, &new, &head);
         if let Err(error) = carried_out {
             // Undo the half of it that was done; if this fails too, the next start does it.
             let _ = self.recover(AfterRecovery::Continue);
@@ -160,7 +166,7 @@ impl Vault {
             message: &message,
             destination: Destination::Repository,
         })?;
-        self.repo.link_objects()?;
+        self.repo.objects.link()?;
 
         let branch = format!("refs/heads/ralph/{change}");
         let first = Self::first_checkpoint(first_id, &start, &branch, commit);
@@ -198,7 +204,7 @@ impl Vault {
         vault.ensure_store(repository.format)?;
         vault.tie(repository)?;
         self.tree.keep_limits(&self.repo, run)?;
-        self.repo.link_objects()
+        self.repo.objects.link()
     }
 
     /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
@@ -236,19 +242,27 @@ impl Repo {
 
     /// Keeps a commit in the vault under a name, whatever becomes of the repository.
     pub(crate) fn archive(&self, name: &str, commit: ObjectId) -> Result<()> {
-        self.link_objects()?;
-        self.store.run(["update-ref", name, &commit.to_string()])?;
+        self.objects.link()?;
+        self.gits
+            .store
+            .run(["update-ref", name, &commit.to_string()])?;
         Ok(())
     }
 
     /// Moves branch, HEAD and index.
-    fn carry_out_begin(&mut self, intent: &BeginIntent, refs: &Refs, head: &Path) -> Result<()> {
+    fn carry_out_begin(
+        &self,
+        intent: &BeginIntent,
+        refs: &Refs,
+        new: &NewTip<'_>,
+        head: &Path,
+    ) -> Result<()> {
         let trash = self.new_trash("begin");
         let target = Head::Branch {
             name: intent.branch.clone(),
             commit: Some(intent.commit),
         };
-        self.move_to_new_commit(&intent.branch, refs, intent.commit)?;
+        self.move_to_new_commit(&intent.branch, refs, new)?;
         self.point_head_by(&target, &intent.head, Some(head))?;
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
         self.swap_index(&index, &trash)

@@ -147,7 +147,7 @@ impl Repo {
         let ignored = if asked.is_empty() {
             HashSet::new()
         } else {
-            self.check_ignore(&self.work.patient().with_index(goal.index), &asked)?
+            self.check_ignore(&self.gits.work.patient().with_index(goal.index), &asked)?
         };
         let stays: BTreeSet<&Vec<u8>> = ignored.iter().chain(known).collect();
         let holds_what_stays = |folder: &[u8]| {
@@ -233,7 +233,7 @@ impl Repo {
 
     /// The bytes of the objects a portion needs.
     pub(crate) fn fetch(&self, portion: &[Wanted]) -> Result<HashMap<ObjectId, Vec<u8>>> {
-        let store = self.places.vault.store().join("objects");
+        let store = self.places.vault.objects();
         let format = self.places.repository.format;
         let mut input = String::new();
         let mut objects = HashMap::new();
@@ -242,7 +242,7 @@ impl Repo {
                 continue;
             };
             let direct = loose_object::read_whole(&store, &id, "blob", format);
-            let read = self.or_git("read objects", direct.map(Some), || {
+            let read = self.reasons.or_git("read objects", direct.map(Some), || {
                 // All that are not direct are asked for at once.
                 let _ = writeln!(input, "{id}");
                 Ok(None)
@@ -253,6 +253,7 @@ impl Repo {
             return Ok(objects);
         }
         let output = self
+            .gits
             .store
             .patient()
             .run_with_input(["cat-file", "--batch"], input.as_bytes())?;

@@ -74,7 +74,7 @@ impl Vault {
     /// Makes a finish ready.
     pub(crate) fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
         let current = self.log.current()?;
-        self.repo.return_pruned()?;
+        self.repo.objects.return_pruned()?;
         let (choice, mut notices) = possible(&current, choice);
         let (refs, head, repaired) = self.observe_repaired(&current.snapshot)?;
         notices.extend(repaired);
@@ -253,7 +253,7 @@ impl Vault {
         }
         self.log.state.reopen();
         self.log.reopened = Some(kept.intent.run);
-        self.repo.run = self.log.state.unsettled_run();
+        self.repo.reasons.follow(&self.log.state);
         Ok(())
     }
 }
@@ -322,7 +322,7 @@ impl Repo {
         let git_dir = &places.repository.git_dir;
         let split = super::begin::copy_shared_index(git_dir, &places.vault.scratch("work"))?;
         if split && to.exists() {
-            let git = self.work.patient().with_index(to);
+            let git = self.gits.work.patient().with_index(to);
             git.run(["update-index", "--no-split-index"])?;
         }
         Ok(())

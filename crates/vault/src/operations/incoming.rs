@@ -66,7 +66,7 @@ impl Repo {
         let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages"];
         let mut words: Vec<std::ffi::OsString> = args.iter().map(Into::into).collect();
         words.extend([now.to_string().into(), tip.to_string().into()]);
-        let output = self.git.patient().output(&words, &[])?;
+        let output = self.gits.user.patient().output(&words, &[])?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines = text.lines();
         let tree = lines
@@ -99,7 +99,7 @@ impl Repo {
         now: &Manifest,
         edits: &Changes,
     ) -> Result<Manifest> {
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let (from, to) = (merge.tip.to_string(), merge.tree.to_string());
         let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
         let output = git.run(args.into_iter().chain([from.as_str(), &to]))?;

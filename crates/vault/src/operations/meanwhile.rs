@@ -156,7 +156,7 @@ impl Repo {
             let Some(commit) = commit.filter(|it| !aside.contains(it)) else {
                 continue;
             };
-            if commit != parent && !descends(&self.git, commit, parent)? {
+            if commit != parent && !descends(&self.gits.user, commit, parent)? {
                 aside.push(commit);
             }
         }

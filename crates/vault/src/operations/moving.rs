@@ -77,7 +77,7 @@ impl Log {
 impl Tree {
     /// Takes everything as it is now against `base`, and writes it to the vault.
     pub(crate) fn scan_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
-        repo.link_objects()?;
+        repo.objects.link()?;
         let (refs, head) = repo.observe()?;
         let control = repo.take_control(head, refs, None)?;
         let own = Snapshot::index(&repo.places.vault, &base.id);
@@ -231,8 +231,9 @@ impl Repo {
         if commands.is_empty() {
             return Ok(());
         }
-        self.link_objects()?;
-        self.store
+        self.objects.link()?;
+        self.gits
+            .store
             .run_with_input(["update-ref", "--stdin"], commands.as_bytes())?;
         Ok(())
     }
@@ -244,7 +245,7 @@ impl Vault {
         let PreparedMove {
             run, intent, now, ..
         } = prepared;
-        self.repo.mark_processes(&run);
+        self.repo.gits.mark(&run);
         let step = Step::MoveIntent {
             intent: Box::new(intent.clone()),
         };
@@ -259,7 +260,7 @@ impl Vault {
     /// Completes a move that was interrupted, unless the user has worked on since: then
     /// what it was about to do is no longer right.
     pub(crate) fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
-        self.repo.mark_processes(run);
+        self.repo.gits.mark(run);
         let trash = self.repo.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
             self.repo.repair_head(name, &trash)?;

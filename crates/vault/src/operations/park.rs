@@ -17,7 +17,6 @@ use crate::outcome::FailureKind;
 use crate::paths::absolute;
 use crate::repair::directory::RepairedGit;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
-use crate::repo::objects::fan_out;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
@@ -95,13 +94,9 @@ impl Vault {
         )
     }
 
-    /// Makes the store's folders for objects while an agent works: to make them one by one, when
-    /// they are needed, would hold up the stories.
+    /// Makes the store's folders for objects while an agent works.
     pub(crate) fn prewarm_object_folders(&mut self) {
-        if !std::mem::replace(&mut self.repo.is_fanned_out, true) {
-            let store = self.repo.places.vault.store().join("objects");
-            drop(std::thread::spawn(move || fan_out(&store)));
-        }
+        self.repo.objects.prewarm_folders();
     }
 
     /// Puts everything the attempt left into the vault.
@@ -129,7 +124,7 @@ impl Vault {
         notices.append(&mut self.pending_notices);
         // Commits the attempt made and took back are in no ref, but may be asked for.
         if self.repo.is_git_moved(&base, &refs, &head) || self.repo.agent_ran_git(&current) {
-            self.repo.link_objects()?;
+            self.repo.objects.link()?;
         }
         let is_linked = base.control.is_linked();
         let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
@@ -310,12 +305,12 @@ impl Repo {
             return;
         }
         let args = ["update-ref", "--stdin"];
-        let kept = self.store.run_with_input(args, commands.as_bytes());
+        let kept = self.gits.store.run_with_input(args, commands.as_bytes());
         if kept.is_err() {
             // One names an object that does not exist: there is nothing to keep of that one.
             for command in commands.lines() {
                 let line = format!("{command}\n");
-                let _ = self.store.run_with_input(args, line.as_bytes());
+                let _ = self.gits.store.run_with_input(args, line.as_bytes());
             }
         }
     }

@@ -23,7 +23,13 @@ impl Vault {
     /// Where the diff of a parked attempt is.
     pub fn diff_path(&self, label: &str) -> Result<PathBuf> {
         let run = self.log.current()?.intent.run;
-        let folder = self.repo.run_folder(&run).join("attempts").join(label);
+        let folder = self
+            .repo
+            .places
+            .vault
+            .run_folder(&run)
+            .join("attempts")
+            .join(label);
         Ok(folder.join("changes.diff"))
     }
 
@@ -35,7 +41,7 @@ impl Vault {
         commit: ObjectId,
     ) -> Result<StartedDiff> {
         let (before, after) = (current.commit.to_string(), commit.to_string());
-        let store = self.repo.store.patient();
+        let store = self.repo.gits.store.patient();
         let path = self.diff_path(label)?;
         let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
         let git = store.start(plain.iter().chain(&[&*before, &*after]))?;

@@ -40,10 +40,10 @@ impl Vault {
         refuse_lock(repository)?;
         self.refuse_full_disk()?;
         let branch = format!("ralph/{change}");
-        refuse_name(&self.repo.git, &branch)?;
+        refuse_name(&self.repo.gits.user, &branch)?;
         let (refs, _) = self.repo.observe()?;
         refuse_conflicting_refs(&refs, &branch)?;
-        refuse_other_work_tree(repository, &self.repo.git, &branch)?;
+        refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
         self.refuse_conflicts()
     }
 
@@ -62,9 +62,10 @@ impl Vault {
         } else {
             has_conflicts(&index, repository.format).map_err(Into::into)
         };
-        let git = &self.repo.git;
+        let git = &self.repo.gits.user;
         let found = self
             .repo
+            .reasons
             .or_git("find conflicts", direct, || ask_for_conflicts(git))?;
         refuse_conflicts(found)
     }

@@ -81,7 +81,7 @@ impl Repo {
         }
         let scratch = self.places.vault.scratch("rewind-index");
         copy_with_time(&Snapshot::index(&self.places.vault, present), &scratch)?;
-        let git = self.work.patient().with_index(&scratch);
+        let git = self.gits.work.patient().with_index(&scratch);
         git.run(["read-tree", "--reset", &commit.to_string()])?;
         copy_with_time(&scratch, &wanted)?;
         Ok(())
@@ -91,7 +91,7 @@ impl Repo {
     fn is_index_of(&self, index: &Path, commit: ObjectId) -> Result<bool> {
         let commit = commit.to_string();
         let args = ["diff-index", "--cached", "--quiet", &commit].map(OsString::from);
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let output = git.output(&args, &[])?;
         Ok(output.status.success())
     }

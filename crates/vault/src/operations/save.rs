@@ -1,6 +1,7 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Notice, Result};
@@ -65,6 +66,13 @@ pub struct SaveReport {
     pub notices: Vec<Notice>,
 }
 
+/// The commit that a branch moves to.
+pub(crate) struct NewTip<'a> {
+    pub commit: ObjectId,
+    /// A durable file with its id, to be put in the place of the branch.
+    pub ready: Option<&'a Path>,
+}
+
 impl Vault {
     /// Makes the checkpoint commit of a story.
     pub(crate) fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
@@ -125,7 +133,7 @@ impl Vault {
         self.repo.drop_operation_refs(&base, &mut refs)?;
         // Objects nothing names are no part of the work.
         if self.repo.is_git_moved(&base, &refs, &head) {
-            self.repo.link_objects()?;
+            self.repo.objects.link()?;
         }
         let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
@@ -148,7 +156,7 @@ impl Vault {
             .store_visible(&self.repo, &base, &id, &taken, &stored);
         let (tree, odd) = storing?;
         let index = Snapshot::index(&self.repo.places.vault, &id);
-        let git = self.repo.work.patient().with_index(&index);
+        let git = self.repo.gits.work.patient().with_index(&index);
         notices.extend(odd);
         notices.extend(taken.notices.iter().cloned());
         notices.extend(self.tree.report_kept_out(&taken));
@@ -184,7 +192,7 @@ impl Vault {
         let snapshot = self.tree.snapshot(id, &taken, control, &submodules);
         snapshot.write(&self.repo.places.vault, Some(&base))?;
         let run = current.intent.run.clone();
-        self.repo.make_ready(&snapshot.id, commit)?;
+        let ready = self.repo.make_ready(&snapshot.id, commit)?;
         self.record(
             &run,
             Step::SaveIntent {
@@ -194,9 +202,12 @@ impl Vault {
                 changed_files: paths.len(),
             },
         )?;
+        let new = NewTip {
+            commit,
+            ready: Some(&ready),
+        };
         self.repo
-            .switch_to(&current, &snapshot.id, commit, &refs, &head)?;
-        self.repo.ready_branch = None;
+            .switch_to(&current, &snapshot.id, &new, &refs, &head)?;
         self.record(&run, Step::Saved)?;
         self.repo.drop_index(&base.id);
         self.reported_refs = None;
@@ -258,27 +269,31 @@ impl Repo {
         commit: ObjectId,
     ) -> Result<()> {
         let (refs, head) = self.observe()?;
-        self.switch_to(current, snapshot, commit, &refs, &head)
+        let new = NewTip {
+            commit,
+            ready: None,
+        };
+        self.switch_to(current, snapshot, &new, &refs, &head)
     }
 
     fn switch_to(
         &self,
         current: &Current,
         snapshot: &str,
-        commit: ObjectId,
+        new: &NewTip<'_>,
         refs: &Refs,
         head: &Head,
     ) -> Result<()> {
         let trash = self.new_trash("save");
-        self.move_to_new_commit(&current.intent.branch, refs, commit)?;
+        self.move_to_new_commit(&current.intent.branch, refs, new)?;
         let target = Head::Branch {
             name: current.intent.branch.clone(),
-            commit: Some(commit),
+            commit: Some(new.commit),
         };
         self.point_head(&target, head)?;
         let index = Snapshot::index(&self.places.vault, snapshot);
         self.swap_index(&index, &trash)?;
-        self.return_pruned()
+        self.objects.return_pruned()
     }
 
     /// Moves a branch to a commit that was just written. No ref names it yet, so that a
@@ -287,15 +302,15 @@ impl Repo {
         &self,
         branch: &str,
         refs: &Refs,
-        commit: ObjectId,
+        new: &NewTip<'_>,
     ) -> Result<()> {
         let mut tries = PRUNED_TRIES;
-        while let Err(error) = self.move_ref(branch, refs, Some(commit)) {
-            if tries == 0 || !self.is_pruned(commit) {
+        while let Err(error) = self.move_ref_by(branch, refs, new.commit, new.ready) {
+            if tries == 0 || !self.objects.is_pruned(new.commit) {
                 return Err(error);
             }
             tries -= 1;
-            self.return_pruned()?;
+            self.objects.return_pruned()?;
         }
         Ok(())
     }
@@ -307,7 +322,7 @@ impl Repo {
             if candidate == current.commit {
                 continue;
             }
-            if descends(&self.git, current.commit, candidate)? {
+            if descends(&self.gits.user, current.commit, candidate)? {
                 return Ok(candidate);
             }
         }

@@ -24,7 +24,7 @@ impl Repo {
         home: Option<ObjectId>,
         now: &Manifest,
     ) -> Result<()> {
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let start = Snapshot::read(&self.places.vault, &current.intent.start)?;
         let users = Snapshot::index(&self.places.vault, &start.id);
         let format = self.places.repository.format;
@@ -97,7 +97,11 @@ impl Repo {
             return Ok(Vec::new());
         }
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
-        let listing = self.git.patient().run(args.into_iter().chain([from, to]))?;
+        let listing = self
+            .gits
+            .user
+            .patient()
+            .run(args.into_iter().chain([from, to]))?;
         Ok(nul_separated(&listing).map(<[u8]>::to_vec).collect())
     }
 
@@ -107,7 +111,7 @@ impl Repo {
         if !index.exists() {
             return Ok(());
         }
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let listing = git.run(["ls-files", "--format=%(objectmode) %(objectname)"])?;
         let listing = String::from_utf8_lossy(&listing);
         let blobs = listing.lines().filter_map(|line| {
@@ -119,16 +123,20 @@ impl Repo {
             return Ok(());
         }
         let check = ["cat-file", "--batch-check"];
-        let answer = self.work.run_with_input(check, lines(&blobs).as_bytes())?;
+        let answer = self
+            .gits
+            .work
+            .run_with_input(check, lines(&blobs).as_bytes())?;
         for line in String::from_utf8_lossy(&answer).lines() {
             let Some(id) = line.strip_suffix(" missing") else {
                 continue;
             };
             // A partial clone lacks some on purpose; there is nothing to bring back then.
-            let Ok(bytes) = self.store.run(["cat-file", "blob", id]) else {
+            let Ok(bytes) = self.gits.store.run(["cat-file", "blob", id]) else {
                 continue;
             };
-            self.work
+            self.gits
+                .work
                 .run_with_input(["hash-object", "-w", "--stdin", "--no-filters"], &bytes)?;
         }
         Ok(())

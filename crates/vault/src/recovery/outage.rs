@@ -65,7 +65,7 @@ impl Vault {
         let Places { repository, vault } = &self.repo.places;
         for (name, folder) in [
             ("objects", repository.objects()),
-            ("store", vault.store().join("objects")),
+            ("store", vault.objects()),
         ] {
             for (id, path) in young_objects(&folder, since)? {
                 if is_damaged(&path, &id, repository.format) {
@@ -95,7 +95,9 @@ impl Vault {
         let (refs, head) = self.repo.observe()?;
         let branch = &current.intent.branch;
         let is_old = match refs.get(branch) {
-            Some(tip) => *tip != current.commit && descends(&self.repo.git, *tip, current.commit)?,
+            Some(tip) => {
+                *tip != current.commit && descends(&self.repo.gits.user, *tip, current.commit)?
+            }
             None => true,
         };
         if is_old {
@@ -127,7 +129,7 @@ impl Repo {
         let index = places.repository.index();
         let is_unreadable = || -> Result<bool> {
             let args = ["ls-files", "-z", "--", ".git"].map(std::ffi::OsString::from);
-            let output = self.work.with_index(&index).output(&args, &[])?;
+            let output = self.gits.work.with_index(&index).output(&args, &[])?;
             Ok(!output.status.success())
         };
         let Ok(kept_at) = fs::metadata(&kept).and_then(|kept| kept.modified()) else {

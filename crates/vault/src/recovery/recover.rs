@@ -64,7 +64,7 @@ impl Vault {
         let Some(current) = self.log.state.current.clone() else {
             return Ok(None);
         };
-        self.repo.mark_processes(&current.intent.run);
+        self.repo.gits.mark(&current.intent.run);
         self.repo.clear_plan_halves(&current)?;
         self.make_up_diff(&current)?;
         if current.phase != Phase::Still {
@@ -105,10 +105,10 @@ impl Vault {
         let tip = refs.get(branch).copied().filter(|tip| *tip != commit);
         let mut done = format!("moved the branch to {}", commit.short());
         match tip {
-            Some(tip) if descends(&self.repo.git, commit, tip)? => {
+            Some(tip) if descends(&self.repo.gits.user, commit, tip)? => {
                 done = format!("left the branch at {}, which is on top of it", tip.short());
             }
-            Some(tip) if !descends(&self.repo.git, tip, commit)? => {
+            Some(tip) if !descends(&self.repo.gits.user, tip, commit)? => {
                 let name = format!("refs/archive/{}/{tip}", current.intent.run);
                 self.repo.archive(&name, tip)?;
                 self.repo.carry_out_save(current, snapshot, commit)?;
@@ -391,10 +391,10 @@ impl Vault {
     /// What the user changed since the run stopped becomes part of it.
     fn rejoin(&mut self) -> Result<()> {
         let current = self.log.current()?;
-        self.repo.mark_processes(&current.intent.run);
+        self.repo.gits.mark(&current.intent.run);
         let head = self.check_on_branch()?;
         // What the user committed, staged or stashed since must outlast whatever an agent does.
-        self.repo.link_objects()?;
+        self.repo.objects.link()?;
         let base = self.checkpoint()?;
         let taken = self.tree.scan(&self.repo, &base)?;
         let moved = head.commit() != Some(current.commit);

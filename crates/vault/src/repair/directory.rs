@@ -9,9 +9,8 @@ use std::sync::Arc;
 use super::missing_objects::Search;
 use crate::error::{Notice, Result};
 use crate::git::access::{Direct, Reason};
-use crate::git::loose_object;
 use crate::git::object_id::{ObjectId, lines};
-use crate::git::pack_index::PackIndexes;
+use crate::git::object_lookup::ObjectLookup;
 use crate::git::ref_log;
 use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::run_state::Current;
@@ -20,10 +19,10 @@ use crate::repair::objects::ObjectSearch;
 use crate::repair::parts::{DirectoryRepair, Found, rebuild, rebuilt_notice, write_packed_refs};
 use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::Untouched;
-use crate::repo::objects::link_back;
+use crate::repo::objects::Objects;
 use crate::repo::shape::{Shape, Strictness};
 use crate::repo::snapshot::Snapshot;
-use crate::repo::{Care, Places, Repo};
+use crate::repo::{Care, Repo};
 use crate::vault::Vault;
 use ralph_base::files::{make_writable, read_line_file, read_plain, write_whole};
 
@@ -81,8 +80,7 @@ impl Vault {
         let holds_objects =
             |path: &String| path.starts_with("objects/") && !path.starts_with("objects/info");
         if moved.iter().any(holds_objects) {
-            let store = self.repo.places.vault.store().join("objects");
-            link_back(&store, &repository.objects())?;
+            self.repo.places.link_objects_back()?;
         }
         unlock(repository, &current.intent.refs());
         let search = match care {
@@ -208,12 +206,12 @@ impl Repo {
             Found::Same(parts) => repaired_notice(&self.places, &parts),
             Found::Other => {
                 rebuild(&self.places, checkpoint, trash)?;
-                self.module_links.borrow_mut().clear();
+                self.objects.forget_module_links();
                 self.rebuild_modules(checkpoint, trash)?;
                 rebuilt_notice(&self.places)
             }
         };
-        *self.links.borrow_mut() = crate::repo::objects::ObjectLinks::default();
+        self.objects.forget_links();
         Ok(Some(notice))
     }
 
@@ -314,29 +312,31 @@ impl Vault {
     fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
         let missing = self.link_pruned(current, care)?;
         // Only now: with these alone nothing would show that older ones are missing.
-        self.repo.return_pruned()?;
+        self.repo.objects.return_pruned()?;
         Ok(missing)
     }
 
     fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
         // Our commit is a loose object until git packs or prunes.
-        if care == Care::ForSave && is_loose(&self.repo.places, current.commit) {
+        let Objects { own, format, .. } = &self.repo.objects;
+        let present = ObjectLookup::new(own, *format);
+        if care == Care::ForSave && present.is_loose(&current.commit) {
             return Ok(false);
         }
         let checkpoint = self.checkpoint_refs(current);
-        let direct = check_presence(&self.repo.places, &checkpoint);
+        let direct = check_presence(&present, &checkpoint);
         let missing = self
             .repo
+            .reasons
             .or_git("find objects", direct.map(|()| false), || {
                 let args = ["cat-file", "--batch-check"];
-                let git = &self.repo.git;
+                let git = &self.repo.gits.user;
                 let answer = git.run_with_input(args, lines(&checkpoint).as_bytes())?;
                 let answer = String::from_utf8_lossy(&answer);
                 Ok(answer.lines().any(|line| line.ends_with(" missing")))
             })?;
         if missing {
-            let Places { repository, vault } = &self.repo.places;
-            link_back(&vault.store().join("objects"), &repository.objects())?;
+            self.repo.places.link_objects_back()?;
         }
         Ok(missing)
     }
@@ -346,9 +346,9 @@ impl Vault {
         let mut ids = vec![current.commit];
         if let Some(loaded) = &self.loaded {
             ids.extend(loaded.control.refs.values());
-            ids.extend(stashes(
-                loaded.control.shared("logs/refs/stash").unwrap_or_default(),
-            ));
+            // All but the newest are reachable from no ref.
+            let stash = loaded.control.shared("logs/refs/stash").unwrap_or_default();
+            ids.extend(ref_log::parse(stash).iter().map(|line| line.new));
         }
         ids
     }
@@ -360,30 +360,15 @@ fn last_logged(log: &Path) -> Option<ObjectId> {
     Some(log.last()?.new)
 }
 
-/// The commits a log of the stash names: all but the newest are reachable from no ref.
-fn stashes(log: &[u8]) -> impl Iterator<Item = ObjectId> {
-    log.split(|byte| *byte == b'\n')
-        .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').nth(1)?))
-}
-
-fn is_loose(places: &Places, id: ObjectId) -> bool {
-    loose_object::path(&places.repository.objects(), &id).exists()
-}
-
 /// Looks for every object. Git also knows what is borrowed from elsewhere, and is quicker for many.
-fn check_presence(places: &Places, ids: &[ObjectId]) -> Direct<()> {
+fn check_presence(present: &ObjectLookup<'_>, ids: &[ObjectId]) -> Direct<()> {
     if ids.len() > FEW {
         return Err(Reason::Many(ids.len()).into());
     }
-    let objects = places.repository.objects();
-    let mut packs = None;
-    for id in ids {
-        let open = || PackIndexes::open(&objects, places.repository.format);
-        if !is_loose(places, *id) && !packs.get_or_insert_with(open).hold(id) {
-            return Err(Reason::NotLoose(*id).into());
-        }
+    match ids.iter().find(|id| !present.has(id)) {
+        Some(missing) => Err(Reason::NotLoose(*missing).into()),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Opens the folders of the git directory that must be written to, where an agent locked them.

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectFormat, ObjectId};
-use crate::git::pack_index::{PackIndexes, object_ids};
+use crate::git::object_lookup::ObjectLookup;
+use crate::git::pack_index::object_ids;
 use crate::repo::objects::link;
 use crate::stat::{changed_ns, make_readable, modified_ns};
 use ralph_base::files::create_private_folder;
@@ -64,13 +65,12 @@ impl Missing<'_> {
             linked: self.restore_packs()?,
             doubtful: Vec::new(),
         };
-        let mut packs = None;
+        let present = ObjectLookup::new(self.objects, self.format);
         for (name, is_changed) in self.folders() {
             for (file, origin) in self.absent_from(&name) {
-                let open = || PackIndexes::open(self.objects, self.format);
                 let id = format!("{name}{}", file.to_string_lossy());
                 let id = ObjectId::parse(id.as_bytes());
-                let id = id.filter(|id| !packs.get_or_insert_with(open).hold(id));
+                let id = id.filter(|id| !present.is_packed(id));
                 match (id, origin) {
                     (Some(_), Origin::Repository) => {
                         outcome.linked += self.link_all(&name, &[file])?;
@@ -130,10 +130,8 @@ impl Missing<'_> {
             let Some(ids) = ids.and_then(|bytes| object_ids(&bytes, self.format)) else {
                 continue;
             };
-            let packs = PackIndexes::open(self.objects, self.format);
-            let is_there =
-                |id: &ObjectId| packs.hold(id) || loose_object::path(self.objects, id).is_file();
-            if ids.iter().all(is_there) {
+            let present = ObjectLookup::new(self.objects, self.format);
+            if ids.iter().all(|id| present.has(id)) {
                 continue;
             }
             let mut files: Vec<OsString> = lost

@@ -85,7 +85,7 @@ impl Repo {
 
     fn look_at_objects(&self, since_ns: i128) -> Look {
         Look {
-            listings: Arc::clone(&self.object_listings),
+            listings: Arc::clone(&self.objects.listings),
             objects: self.places.repository.objects(),
             since_ns,
         }
@@ -99,7 +99,7 @@ impl Repo {
     ) -> Result<Vec<Notice>> {
         let mut pass = Pass {
             objects: self.places.repository.objects(),
-            store: self.places.vault.store().join("objects"),
+            store: self.places.vault.objects(),
             format: self.places.repository.format,
             trash: &trash.join("objects"),
             since_ns,
@@ -128,7 +128,7 @@ impl Vault {
     pub fn restore_missing(&self, whole_at: &str, search: Search) -> Result<Option<Notice>> {
         let missing = Missing {
             objects: &self.repo.places.repository.objects(),
-            store: &self.repo.places.vault.store().join("objects"),
+            store: &self.repo.places.vault.objects(),
             format: self.repo.places.repository.format,
             whole_at_ns: taken_at(&self.repo.places, whole_at),
             search,
@@ -152,7 +152,7 @@ impl Vault {
         let mut args = vec!["rev-list".to_owned(), "--objects".to_owned()];
         args.push(last.commit.to_string());
         args.extend(last.intent.original.commit().map(|it| format!("^{it}")));
-        let listed = self.repo.store.run(&args).unwrap_or_default();
+        let listed = self.repo.gits.store.run(&args).unwrap_or_default();
         let ids: HashSet<ObjectId> = listed
             .split(|byte| *byte == b'\n')
             .filter_map(|line| ObjectId::parse(line.split(|byte| *byte == b' ').next()?))

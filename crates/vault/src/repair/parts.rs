@@ -7,16 +7,14 @@ use std::fs;
 use std::path::Path;
 
 use crate::error::{Notice, Result};
-use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
-use crate::git::pack_index::PackIndexes;
+use crate::git::object_lookup::ObjectLookup;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::run_state::{Current, RunState};
 use crate::repair::content::{repaired_notice, restore_content};
 use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::{self, Extent};
-use crate::repo::objects::link_back;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Care, Places, Repo};
 use crate::store::TOKEN_FILE;
@@ -196,7 +194,8 @@ pub(crate) fn repair_head(places: &Places, head: &str, trash: &Path) -> Result<O
 /// the checkpoint are there.
 pub(crate) fn is_same_repository(places: &Places, snapshot: &Snapshot, current: &Current) -> bool {
     let repository = &places.repository;
-    let has_commit = holds(repository, &current.commit);
+    let objects = repository.objects();
+    let has_commit = ObjectLookup::new(&objects, repository.format).has(&current.commit);
     let is_named = || {
         let head = read_line_file(&repository.git_dir.join("HEAD")).unwrap_or_default();
         let branch = &current.intent.branch;
@@ -211,13 +210,6 @@ pub(crate) fn is_same_repository(places: &Places, snapshot: &Snapshot, current: 
     has_commit && branches.all(|name| has_ref(repository, name))
 }
 
-/// True where the repository itself holds an object.
-fn holds(repository: &Repository, id: &ObjectId) -> bool {
-    let objects = repository.objects();
-    loose_object::path(&objects, id).is_file()
-        || PackIndexes::open(&objects, repository.format).hold(id)
-}
-
 fn has_ref(repository: &Repository, name: &str) -> bool {
     let packed = read_plain(&repository.common_dir.join("packed-refs")).unwrap_or_default();
     repository.common_dir.join(name).is_file() || packed_in(&packed).contains_key(name)
@@ -230,7 +222,7 @@ fn restore_objects(places: &Places) -> Result<()> {
         let path = objects.join(name);
         fs::create_dir_all(&path).tried("create", &path)?;
     }
-    link_back(&places.vault.store().join("objects"), &objects)
+    places.link_objects_back()
 }
 
 /// Writes the refs of a checkpoint where they are missing: symbolic ones and those of the work tree
@@ -325,7 +317,7 @@ pub(crate) fn rebuilt_notice(places: &Places) -> Notice {
 impl Repo {
     /// Restores the settings that say where the work tree is, where they differ from the checkpoint.
     pub(crate) fn repair_setup(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
-        let repaired = repair_setup(&self.store, &self.places, checkpoint, trash)?;
+        let repaired = repair_setup(&self.gits.store, &self.places, checkpoint, trash)?;
         if repaired.is_empty() {
             return Ok(Vec::new());
         }

@@ -45,7 +45,10 @@ impl Repo {
     /// attempt, or nothing is written.
     fn trace_folder(&self, current: &Current) -> Option<PathBuf> {
         let last = current.last_attempt.as_ref()?;
-        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let folder = self
+            .places
+            .vault
+            .attempt_folder(&current.intent.run, &last.attempt);
         Some(folder.join("git")).filter(|folder| folder.is_dir())
     }
 
@@ -105,7 +108,10 @@ impl Repo {
     /// The second in which the last attempt was given its prompt.
     fn prompted_at(&self, current: &Current) -> Option<i64> {
         let last = current.last_attempt.as_ref()?;
-        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let folder = self
+            .places
+            .vault
+            .attempt_folder(&current.intent.run, &last.attempt);
         let prompt = std::fs::metadata(folder.join("prompt.md")).ok()?;
         Some(prompt.mtime())
     }
@@ -116,7 +122,10 @@ impl Repo {
         let Some(last) = &current.last_attempt else {
             return false;
         };
-        let folder = self.attempt_folder(&current.intent.run, &last.attempt);
+        let folder = self
+            .places
+            .vault
+            .attempt_folder(&current.intent.run, &last.attempt);
         let log = self.log_of(name).unwrap_or_default();
         let Some(moved) = log.last().map(|line| line.time) else {
             return false;

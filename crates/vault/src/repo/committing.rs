@@ -1,21 +1,20 @@
 //! The index, the tree and the commit of a checkpoint: written directly where git would store every
 //! file as it is, else by git.
 
-use std::cell::OnceCell;
 use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::objects::{link, open_raw};
+use super::objects::{Objects, link, open_raw};
 use super::settings::{Converted, Folders, Settings};
 use super::visible::{forget, is_modules_file, lacks_identity, to_forget};
 use crate::error::{Notice, Result};
 use crate::git::access::{Direct, Reason};
 use crate::git::index::{Edits, Staged, StagedStat, edit};
 use crate::git::loose_object::{self, Writer};
-use crate::git::object_id::{ObjectFormat, ObjectId};
-use crate::git::pack_index::PackIndexes;
+use crate::git::object_id::ObjectId;
+use crate::git::object_lookup::ObjectLookup;
 use crate::git::process::Git;
 use crate::paths::{absolute, show};
 use crate::repo::snapshot::Snapshot;
@@ -82,7 +81,7 @@ impl Repo {
     /// Writes the index and the tree of an order, and says what git could not store.
     pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
         let direct = self.write_tree_directly(order);
-        self.or_git(
+        self.reasons.or_git(
             "write a tree",
             direct.map(|tree| (tree, Vec::new())),
             || self.write_tree_by_git(order),
@@ -122,7 +121,7 @@ impl Repo {
         }
         let trees = edited.trees.iter().map(|(id, _)| *id);
         let written = blobs.iter().map(|blob| blob.id).chain(trees);
-        *self.written.borrow_mut() = written.collect();
+        *self.objects.written.borrow_mut() = written.collect();
         if let Some(folder) = index.parent() {
             create_private_folder(folder)?;
         }
@@ -141,7 +140,7 @@ impl Repo {
     fn write_tree_by_git(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
         if order.destination == Destination::Store {
             // Git does not write what the repository has, which may not have it for long.
-            self.link_objects()?;
+            self.objects.link()?;
         }
         if let Some(base) = order.base {
             self.derive_index(&base.id, order.id)?;
@@ -157,40 +156,39 @@ impl Repo {
         let notices = self.update_index(&git, &paths)?;
         let tree = git.id(["write-tree", "--missing-ok"])?;
         if order.destination == Destination::Repository {
-            self.link_objects()?;
+            self.objects.link()?;
         }
         Ok((tree, notices))
     }
 
     /// Git that writes objects there.
     fn committing_git(&self, destination: Destination) -> Git {
-        let git = self.work.patient();
-        let objects = self.places.repository.objects();
+        let git = self.gits.work.patient();
+        let Objects { own, store, .. } = &self.objects;
         match destination {
             Destination::Repository => git,
-            Destination::Store => {
-                git.with_objects(&self.places.vault.store().join("objects"), Some(&objects))
-            }
+            Destination::Store => git.with_objects(store, Some(own)),
         }
     }
 
     fn writing(&self, destination: Destination) -> Writing<'_> {
-        let store = self.places.vault.store().join("objects");
+        let objects = &self.objects;
         Writing {
             places: &self.places,
-            objects: match destination {
-                Destination::Repository => self.places.repository.objects(),
-                Destination::Store => store.clone(),
+            store: &objects.store,
+            syncs: objects.syncs,
+            target: match destination {
+                Destination::Repository => &objects.own,
+                Destination::Store => &objects.store,
             },
-            store,
-            syncs: !self.notices_outages,
         }
     }
 
     /// Writes a commit.
     pub(crate) fn commit(&self, commit: &NewCommit<'_>) -> Result<ObjectId> {
         let direct = self.commit_directly(commit);
-        self.or_git("write a commit", direct, || self.commit_by_git(commit))
+        self.reasons
+            .or_git("write a commit", direct, || self.commit_by_git(commit))
     }
 
     fn commit_directly(&self, commit: &NewCommit<'_>) -> Direct<ObjectId> {
@@ -206,7 +204,7 @@ impl Repo {
             Ok(vec![id])
         })?;
         if commit.destination == Destination::Repository {
-            self.written.borrow_mut().push(id);
+            self.objects.written.borrow_mut().push(id);
         }
         Ok(id)
     }
@@ -226,72 +224,24 @@ impl Repo {
             other => other?,
         };
         // What git wrote is in the vault before anything names it.
-        self.link_objects()?;
+        self.objects.link()?;
         Ok(id)
     }
 
     /// The tree of a commit.
     pub(crate) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
         // A checkpoint's own commit has a file of its own until the store is packed.
-        let store = self.places.vault.store().join("objects");
-        let format = self.places.repository.format;
-        let direct = loose_object::read_whole(&store, &commit, "commit", format);
+        let Objects { store, format, .. } = &self.objects;
+        let direct = loose_object::read_whole(store, &commit, "commit", *format);
         let direct = direct.and_then(|bytes| {
             let line = bytes.split(|byte| *byte == b'\n').next();
             let tree = line.and_then(|line| ObjectId::parse(line.strip_prefix(b"tree ")?));
             Ok(tree.ok_or(Reason::NotLoose(commit))?)
         });
-        self.or_git("read a commit", direct, || {
+        self.reasons.or_git("read a commit", direct, || {
             let name = format!("{commit}^{{tree}}");
-            Ok(self.git.id(["rev-parse", "--verify", &name])?)
+            Ok(self.gits.user.id(["rev-parse", "--verify", &name])?)
         })
-    }
-
-    /// True where the repository has lost an object that was just written.
-    pub(crate) fn is_pruned(&self, id: ObjectId) -> bool {
-        let objects = self.places.repository.objects();
-        !Present::new(&objects, self.places.repository.format).has(&id)
-    }
-
-    /// Links objects of the last save into the repository again that a `git gc --prune=now` removed
-    /// while no ref named them yet.
-    pub(crate) fn return_pruned(&self) -> Result<()> {
-        let store = self.places.vault.store().join("objects");
-        let objects = self.places.repository.objects();
-        let present = Present::new(&objects, self.places.repository.format);
-        for id in self.written.borrow().iter().filter(|id| !present.has(id)) {
-            link(
-                &loose_object::path(&store, id),
-                &loose_object::path(&objects, id),
-            )?;
-        }
-        Ok(())
-    }
-}
-
-/// Which objects a folder of objects has.
-struct Present<'a> {
-    objects: &'a Path,
-    format: ObjectFormat,
-    packs: OnceCell<PackIndexes>,
-}
-
-impl<'a> Present<'a> {
-    fn new(objects: &'a Path, format: ObjectFormat) -> Self {
-        Self {
-            objects,
-            format,
-            packs: OnceCell::new(),
-        }
-    }
-
-    fn has(&self, id: &ObjectId) -> bool {
-        loose_object::path(self.objects, id).exists() || self.is_packed(id)
-    }
-
-    fn is_packed(&self, id: &ObjectId) -> bool {
-        let open = || PackIndexes::open(self.objects, self.format);
-        self.packs.get_or_init(open).hold(id)
     }
 }
 
@@ -398,16 +348,14 @@ fn staged_stat(full: &Path, scanned: &Stat) -> StagedStat {
 struct Writing<'a> {
     places: &'a Places,
     /// Where they go.
-    objects: PathBuf,
-    store: PathBuf,
-    /// Where the system cannot tell that it lost power, objects without bytes could not be found
-    /// later: then each is durable before it has its name.
+    target: &'a Path,
+    store: &'a Path,
     syncs: bool,
 }
 
 impl Writing<'_> {
     fn writer(&self) -> Writer<'_> {
-        Writer::new(&self.objects).syncing(self.syncs)
+        Writer::new(self.target).syncing(self.syncs)
     }
 
     /// Writes objects and links them into the vault's store, again where one is gone in between: no ref
@@ -415,21 +363,26 @@ impl Writing<'_> {
     fn until_kept(&self, mut write: impl FnMut() -> Direct<Vec<ObjectId>>) -> Direct<()> {
         for _ in 0..TRIES {
             let ids = write()?;
-            if self.objects == self.store || self.keep(&ids)? {
+            if !self.is_beside_store() || self.keep(&ids)? {
                 return Ok(());
             }
         }
         Err(Reason::Pruned.into())
     }
 
+    /// True where what is written is linked into the store afterwards.
+    fn is_beside_store(&self) -> bool {
+        self.target != self.store
+    }
+
     fn keep(&self, ids: &[ObjectId]) -> Direct<bool> {
-        let present = Present::new(&self.store, self.places.repository.format);
+        let present = ObjectLookup::new(self.store, self.places.repository.format);
         for id in ids {
-            let target = loose_object::path(&self.store, id);
+            let target = loose_object::path(self.store, id);
             if let Some(folder) = target.parent().filter(|folder| !folder.exists()) {
                 create_private_folder(folder)?;
             }
-            link(&loose_object::path(&self.objects, id), &target)?;
+            link(&loose_object::path(self.target, id), &target)?;
             if !present.has(id) {
                 return Ok(false);
             }
@@ -459,19 +412,19 @@ impl Writing<'_> {
 
     fn write_some(&self, blobs: &[Blob]) -> Direct<()> {
         let mut writer = self.writer();
-        let present = Present::new(&self.objects, self.places.repository.format);
+        let present = ObjectLookup::new(self.target, self.places.repository.format);
         for blob in blobs {
             let read;
             let bytes = match &blob.source {
                 Source::Bytes(bytes) => bytes,
                 Source::Store => {
                     if let Some(path) = &blob.only_without_returns {
-                        let bytes = loose_object::read(&self.store, &blob.id, "blob");
+                        let bytes = loose_object::read(self.store, &blob.id, "blob");
                         refuse_returns(path, bytes.as_deref().unwrap_or(b"\r"))?;
                     }
                     // What the checkpoint has may be in packs: in those of both, or git stores it.
-                    if self.objects != self.store
-                        && !writer.copy(&self.store, &blob.id)?
+                    if self.is_beside_store()
+                        && !writer.copy(self.store, &blob.id)?
                         && !present.is_packed(&blob.id)
                     {
                         return Err(Reason::NotLoose(blob.id).into());
@@ -480,7 +433,7 @@ impl Writing<'_> {
                 }
                 Source::Raw => {
                     let mut bytes = Vec::new();
-                    let full = self.objects.join(blob.id.to_string());
+                    let full = self.target.join(blob.id.to_string());
                     open_raw(self.places, &blob.id)?
                         .read_to_end(&mut bytes)
                         .tried("read the copy of", &full)?;

@@ -31,7 +31,7 @@ const SAMPLE: usize = 64;
 impl Repo {
     /// Reads a private index copied from the user's: which paths are tracked, which are clean.
     pub(crate) fn read_index(&self, index: &Path, listed: &[Listed]) -> Result<Known> {
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let mut submodules = BTreeSet::new();
         let mut first = FirstIndex {
             // A file system may keep time in whole seconds.
@@ -59,7 +59,7 @@ impl Repo {
         let is_compared_here = ordinary.is_ok();
         first.may_be_converted = self.was_converting(&first.tracked);
         let mut unclean = self.converted(&git, &first.tracked)?;
-        let modified = self.or_git(
+        let modified = self.reasons.or_git(
             "find changed files",
             ordinary.map(|_| BTreeSet::new()),
             || Ok(modified(&git, &first.tracked)),
@@ -97,18 +97,20 @@ impl Repo {
 
     /// Everything in a private index, in which no flag hides edits from git any more.
     pub(crate) fn list_index(&self, index: &Path) -> Result<Vec<Listed>> {
-        let git = self.work.patient().with_index(index);
+        let git = self.gits.work.patient().with_index(index);
         let unreadable = |_| {
             CheckpointError::failed(
                 "the index cannot be read",
                 "`git status` says what is wrong with it",
             )
         };
-        let listed = self.or_git("list the index", self.read_entries(index), || {
-            // Half of it is elsewhere; git makes it whole.
-            git.run(["update-index", "--no-split-index", "--force-write-index"])?;
-            self.read_entries(index).map_err(unreadable)
-        })?;
+        let listed = self
+            .reasons
+            .or_git("list the index", self.read_entries(index), || {
+                // Half of it is elsewhere; git makes it whole.
+                git.run(["update-index", "--no-split-index", "--force-write-index"])?;
+                self.read_entries(index).map_err(unreadable)
+            })?;
         let paths = |is_meant: &dyn Fn(&Listed) -> bool| {
             let paths = listed.iter().filter(|it| is_meant(it));
             paths.map(|it| it.path.clone()).collect::<Vec<_>>()
@@ -128,7 +130,7 @@ impl Repo {
         }
         // Git notes which files it must read again when it writes an index.
         let again = self.read_entries(index);
-        self.or_git("list the index", again, || Ok(listed))
+        self.reasons.or_git("list the index", again, || Ok(listed))
     }
 
     /// The entries of an index, unless some are not in it.
@@ -178,7 +180,8 @@ impl Repo {
             None => Ok(BTreeSet::new()),
             Some(path) => Err(Reason::Converted(show(path)).into()),
         };
-        self.or_git("read attributes", direct, || converted_of(git, &asked))
+        self.reasons
+            .or_git("read attributes", direct, || converted_of(git, &asked))
     }
 }
 

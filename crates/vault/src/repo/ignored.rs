@@ -21,7 +21,9 @@ impl Repo {
         let bytes = read_if_present(&git.directory().join("config"))?.unwrap_or_default();
         let settings = ignore_settings(&String::from_utf8_lossy(&bytes));
         let direct = self.perhaps_ignored(git, &settings, paths);
-        let asked = self.or_git("apply ignore rules", direct, || Ok(paths.to_vec()))?;
+        let asked = self
+            .reasons
+            .or_git("apply ignore rules", direct, || Ok(paths.to_vec()))?;
         if asked.is_empty() {
             return Ok(HashSet::new());
         }

@@ -1,6 +1,7 @@
 //! The repository's objects, hard-linked into the vault's store: whatever an agent does to
 //! `.git`, `gc --prune=now` included, what a checkpoint needs is still there.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -12,7 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::Result;
 use crate::git::loose_object;
-use crate::git::object_id::ObjectId;
+use crate::git::object_id::{ObjectFormat, ObjectId};
+use crate::git::object_lookup::ObjectLookup;
 use crate::repo::Places;
 use crate::stat::{changed_ns, clock_slack_ns};
 use crate::tree::lock;
@@ -22,15 +24,98 @@ use ralph_base::sparse;
 /// How often a link is made again whose folder git removed meanwhile.
 const TRIES: u32 = 1000;
 
-/// Remembers what was linked, so that only folders that changed are read again.
+/// The objects of the repository, and those of the vault's store. Remembers what this process linked,
+/// listed and wrote, so that only what changed is read again.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    /// Those of the repository.
+    pub(crate) own: PathBuf,
+    pub(crate) store: PathBuf,
+    pub(crate) format: ObjectFormat,
+    /// Where the system cannot tell that it lost power, objects without bytes could not be found
+    /// later: then each is durable before it has its name.
+    pub(super) syncs: bool,
+    links: RefCell<ObjectLinks>,
+    module_links: RefCell<HashMap<Vec<u8>, ObjectLinks>>,
+    /// What the last save wrote into the repository.
+    pub(super) written: RefCell<Vec<ObjectId>>,
+    pub(crate) listings: Arc<ObjectListings>,
+    /// The store has a folder for each first two digits, or gets them.
+    has_folders: bool,
+}
+
+impl Objects {
+    pub(super) fn new(places: &Places, syncs: bool) -> Self {
+        Self {
+            own: places.repository.objects(),
+            store: places.vault.objects(),
+            format: places.repository.format,
+            syncs,
+            links: RefCell::default(),
+            module_links: RefCell::default(),
+            written: RefCell::default(),
+            listings: Arc::default(),
+            has_folders: false,
+        }
+    }
+
+    /// Links objects the repository has gained into the store.
+    pub(crate) fn link(&self) -> Result<()> {
+        self.links.borrow_mut().link_new(&self.own, &self.store)
+    }
+
+    /// Links objects a submodule has gained into the vault.
+    pub(crate) fn link_module(&self, module: &[u8], from: &Path, to: &Path) -> Result<()> {
+        let mut links = self.module_links.borrow_mut();
+        let links = links.entry(module.to_vec()).or_default();
+        links.link_new(from, to)
+    }
+
+    /// Forgets what was linked: some of it may be gone from the store or the repository.
+    pub(crate) fn forget_links(&self) {
+        *self.links.borrow_mut() = ObjectLinks::default();
+    }
+
+    /// Forgets what was linked of submodules.
+    pub(crate) fn forget_module_links(&self) {
+        self.module_links.borrow_mut().clear();
+    }
+
+    /// True where the repository has lost an object that was just written.
+    pub(crate) fn is_pruned(&self, id: ObjectId) -> bool {
+        !ObjectLookup::new(&self.own, self.format).has(&id)
+    }
+
+    /// Links objects of the last save into the repository again that a `git gc --prune=now` removed
+    /// while no ref named them yet.
+    pub(crate) fn return_pruned(&self) -> Result<()> {
+        let present = ObjectLookup::new(&self.own, self.format);
+        for id in self.written.borrow().iter().filter(|id| !present.has(id)) {
+            let [from, to] = [&self.store, &self.own].map(|it| loose_object::path(it, id));
+            link(&from, &to)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folders of the store in a thread of its own, once: to make them one by one, when they
+    /// are needed, would hold up the stories. What cannot be made now is made, or reported, then.
+    pub(crate) fn prewarm_folders(&mut self) {
+        if !std::mem::replace(&mut self.has_folders, true) {
+            let store = self.store.clone();
+            drop(std::thread::spawn(move || make_folders(&store)));
+        }
+    }
+}
+
+/// What was linked already.
 #[derive(Debug, Default)]
-pub(crate) struct ObjectLinks {
+struct ObjectLinks {
     seen: HashMap<String, i128>,
 }
 
 impl ObjectLinks {
     /// Links every object file of `from` that `to` does not have.
-    pub(crate) fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
+    fn link_new(&mut self, from: &Path, to: &Path) -> Result<()> {
         for (folder, metadata) in loose_object::folders(from) {
             self.link_folder(from, to, &folder, &metadata)?;
         }
@@ -99,9 +184,8 @@ impl ObjectLinks {
     }
 }
 
-/// Makes the folders git keeps objects in, one for each first two digits. What cannot be made now is
-/// made, or told, when it is needed.
-pub(crate) fn fan_out(objects: &Path) {
+/// Makes the folders git keeps objects in, one for each first two digits.
+fn make_folders(objects: &Path) {
     for number in 0..=255u8 {
         let folder = objects.join(format!("{number:02x}"));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -176,8 +260,12 @@ pub(crate) fn now_ns() -> i128 {
         })
 }
 
-/// What was linked, for each submodule.
-pub(crate) type ModuleLinks = HashMap<Vec<u8>, ObjectLinks>;
+impl Places {
+    /// Links all objects of the vault's store into the repository.
+    pub(crate) fn link_objects_back(&self) -> Result<()> {
+        link_back(&self.vault.objects(), &self.repository.objects())
+    }
+}
 
 /// Links all objects of one folder into another that does not have them.
 pub(crate) fn link_back(from: &Path, to: &Path) -> Result<()> {

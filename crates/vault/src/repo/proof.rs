@@ -98,8 +98,11 @@ impl Repo {
         } else {
             Ok(None)
         };
-        let listed = || Ok(listed_log(&self.git, name));
-        self.or_git("read a log", direct, listed).ok().flatten()
+        let listed = || Ok(listed_log(&self.gits.user, name));
+        self.reasons
+            .or_git("read a log", direct, listed)
+            .ok()
+            .flatten()
     }
 }
 

@@ -82,7 +82,7 @@ impl Repo {
             return known;
         }
         let config = self.places.vault.scratch("work").join("config");
-        let variables = self.work.run(["var", "-l"]).unwrap_or_default();
+        let variables = self.gits.work.run(["var", "-l"]).unwrap_or_default();
         self.learn_settings(&RawSettings {
             config: fs::read_to_string(config).unwrap_or_default(),
             variables: String::from_utf8_lossy(&variables).into_owned(),

@@ -37,7 +37,7 @@ impl Repo {
         if self.index_is_as_left(base) {
             return Ok(staged);
         }
-        let git = self.work.patient();
+        let git = self.gits.work.patient();
         let index = git.with_index(&self.places.repository.index());
         let head = current.commit.to_string();
         let args = ["diff-index", "--cached", "--raw", "-z", "--no-renames"];

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::locks::{Holder, holder};
-use crate::journal::steps::Step;
+use crate::journal::steps::{Step, read};
 use crate::repo::Repo;
 use ralph_base::files::{free_name, move_away};
 
@@ -86,8 +86,8 @@ impl Repo {
 
     /// When the last attempt began, or the run; in milliseconds.
     fn began_ms(&self) -> i64 {
-        let lines = self.journal_lines().unwrap_or_default();
-        let run = self.run.as_ref();
+        let lines = read(&self.places.vault.journal()).unwrap_or_default();
+        let run = self.reasons.run.as_ref();
         let mut of_run = lines.iter().filter(|line| Some(&line.run) == run);
         let first = of_run.next();
         let attempt = lines

@@ -156,7 +156,7 @@ impl Repo {
                 return Ok(true);
             };
             let id = now.to_string();
-            let deleted = self.git.run(["update-ref", "-d", STASH, &id]);
+            let deleted = self.gits.user.run(["update-ref", "-d", STASH, &id]);
             let (refs, _) = self.observe()?;
             return match deleted {
                 Err(error) if refs.get(STASH) == Some(&now) => Err(error.into()),
@@ -203,7 +203,7 @@ impl Repo {
             let (refs, _) = self.observe()?;
             let now = refs.get(STASH).copied();
             let listed = match now {
-                Some(_) => listed_log(&self.git, STASH),
+                Some(_) => listed_log(&self.gits.user, STASH),
                 None => Some(Vec::new()),
             };
             // An agent can empty the log and leave the ref.
@@ -247,13 +247,13 @@ impl Repo {
             let old = tip.to_string();
             let newest = listed.last().filter(|_| !wanted.is_empty());
             let Some(newest) = newest.map(|it| it.new) else {
-                let deleted = self.git.run(["update-ref", "-d", STASH, &old]);
+                let deleted = self.gits.user.run(["update-ref", "-d", STASH, &old]);
                 return self.is_done(deleted, tip);
             };
             // Git writes no line for a ref that is there already: away from it first.
             if newest != tip {
                 let args = ["update-ref", STASH, &newest.to_string(), &old];
-                let moved = self.git.run(args);
+                let moved = self.gits.user.run(args);
                 return self.is_done(moved, tip);
             }
         }
@@ -266,7 +266,7 @@ impl Repo {
             }
             tip = line.new;
         }
-        let listed = listed_log(&self.git, STASH).unwrap_or_default();
+        let listed = listed_log(&self.gits.user, STASH).unwrap_or_default();
         if !ids(&listed).ends_with(&ids(missing)) {
             return Ok(false);
         }
@@ -274,7 +274,7 @@ impl Repo {
         for _ in common + missing.len()..listed.len() {
             let drop = ["reflog", "delete", "--updateref", "--rewrite"];
             let args = drop.into_iter().chain([newest_unwanted.as_str()]);
-            self.git.run(args)?;
+            self.gits.user.run(args)?;
         }
         Ok(true)
     }
@@ -283,8 +283,8 @@ impl Repo {
     /// stash is no longer at `tip`.
     fn add_to_stash(&self, line: &LogLine, tip: ObjectId) -> Result<bool> {
         let git = match line.committer() {
-            Some(committer) => self.git.with_committer(committer),
-            None => self.git.clone(),
+            Some(committer) => self.gits.user.with_committer(committer),
+            None => self.gits.user.clone(),
         };
         let (new, old) = (line.new.to_string(), tip.to_string());
         let mut args = vec!["update-ref", "--create-reflog"];
@@ -323,7 +323,7 @@ impl Repo {
         // Where refs are in tables, the log of the stash is no file: git lists it.
         if repository.has_reftable() {
             let listed = if has_stash {
-                listed_log(&self.git, STASH)
+                listed_log(&self.gits.user, STASH)
             } else {
                 None
             };

@@ -35,40 +35,59 @@ impl Repo {
     pub(crate) fn observe(&self) -> Result<(Refs, Head)> {
         let repository = &self.places.repository;
         let direct = self.ref_files.borrow_mut().list(repository);
-        let refs = self.or_git("list refs", direct, || {
-            let refs = repository.refs(&self.git)?;
+        let refs = self.reasons.or_git("list refs", direct, || {
+            let refs = repository.refs(&self.gits.user)?;
             self.ref_files.borrow_mut().git_answered();
             Ok(refs)
         })?;
-        let head = self.or_git("read HEAD", repository.read_head(&refs), || {
-            Ok(Repository::ask_head(&self.git, &refs)?)
-        })?;
+        let head = self
+            .reasons
+            .or_git("read HEAD", repository.read_head(&refs), || {
+                Ok(Repository::ask_head(&self.gits.user, &refs)?)
+            })?;
         Ok((refs, head))
     }
 
     /// Moves a branch, whatever it is at; `None` deletes it.
     pub(crate) fn move_ref(&self, name: &str, refs: &Refs, target: Option<ObjectId>) -> Result<()> {
+        match (refs.get(name), target) {
+            (None, None) => Ok(()),
+            (_, Some(to)) => self.move_ref_by(name, refs, to, None),
+            (Some(now), None) => {
+                let args = ["update-ref", "-d", name, &now.to_string()];
+                self.gits.user.run(args)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves a branch to a commit, by a file that is ready to take its place if there is one.
+    pub(crate) fn move_ref_by(
+        &self,
+        name: &str,
+        refs: &Refs,
+        to: ObjectId,
+        ready: Option<&Path>,
+    ) -> Result<()> {
         let now = refs.get(name).copied();
-        if now == target {
+        if now == Some(to) {
             return Ok(());
         }
         let old = now.unwrap_or(self.places.repository.format.zero());
         let old = old.to_string();
-        let Some(to) = target else {
-            self.git.run(["update-ref", "-d", name, &old])?;
-            return Ok(());
-        };
         let change = if let Some(from) = now {
             RefChange::Move { name, from, to }
         } else {
             self.clear_the_way(name, refs)?;
             RefChange::Make { name, at: to }
         };
-        let ready = self.ready_branch.as_ref().filter(|it| it.0 == to);
-        let direct = self.update_ref(change, MOVED, ready.map(|it| it.1.as_path()));
-        self.or_git("move a branch", direct, || {
+        let direct = self.update_ref(change, MOVED, ready);
+        self.reasons.or_git("move a branch", direct, || {
             let to = to.to_string();
-            let moved = self.git.run(["update-ref", "-m", MOVED, name, &to, &old]);
+            let moved = self
+                .gits
+                .user
+                .run(["update-ref", "-m", MOVED, name, &to, &old]);
             moved.map(drop).map_err(Into::into)
         })
     }
@@ -101,9 +120,10 @@ impl Repo {
         let folder = format!("refs/displaced/{}", ralph_base::random_name::random_name(8));
         for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {
             let (kept, id) = (format!("{folder}/{other}"), id.to_string());
-            self.store.run(["update-ref", &kept, &id])?;
+            self.gits.store.run(["update-ref", &kept, &id])?;
             // HEAD may be on it; it is pointed elsewhere next.
-            self.git
+            self.gits
+                .user
                 .run(["update-ref", "--no-deref", "-d", other, &id])?;
         }
         Ok(())
@@ -133,17 +153,23 @@ impl Repo {
                     };
                     self.update_ref(change, SWITCHED, ready)
                 });
-                self.or_git("move HEAD", direct, || {
+                self.reasons.or_git("move HEAD", direct, || {
                     let args = ["symbolic-ref", "-m", SWITCHED, "HEAD", name];
-                    self.git.run(args).map(drop).map_err(Into::into)
+                    self.gits.user.run(args).map(drop).map_err(Into::into)
                 })?;
             }
             (Head::Detached { commit }, Head::Detached { commit: present })
                 if commit == present => {}
             (Head::Detached { commit }, _) => {
                 let commit = commit.to_string();
-                self.git
-                    .run(["update-ref", "--no-deref", "-m", SWITCHED, "HEAD", &commit])?;
+                self.gits.user.run([
+                    "update-ref",
+                    "--no-deref",
+                    "-m",
+                    SWITCHED,
+                    "HEAD",
+                    &commit,
+                ])?;
             }
         }
         Ok(())
@@ -164,11 +190,11 @@ impl Repo {
     }
 
     /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
-    /// makes them durable, and all that is left to do after it is to put them in their places.
-    pub(crate) fn make_ready(&mut self, snapshot: &str, commit: ObjectId) -> Result<()> {
+    /// makes them durable, and all that is left to do after it is to put them in their places. Gives
+    /// the file of the branch.
+    pub(crate) fn make_ready(&self, snapshot: &str, commit: ObjectId) -> Result<PathBuf> {
         let index = Snapshot::index(&self.places.vault, snapshot);
         let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
-        self.ready_branch = Some((commit, branch.clone()));
         // Where nothing is tracked there may be none.
         if index.exists() {
             let modified = fs::metadata(&index).and_then(|index| index.modified());
@@ -182,7 +208,7 @@ impl Repo {
         }
         let mut file = create_plain(&branch).tried("create", &branch)?;
         writeln!(file, "{commit}").tried("write", &branch)?;
-        Ok(())
+        Ok(branch)
     }
 
     /// Prepares the file that becomes HEAD when it moves to a branch.
@@ -204,7 +230,7 @@ impl Repo {
 
     /// Keeps a copy of the user's index: what is staged may be nowhere else.
     pub(crate) fn keep_index(&self, trash: &Path) -> Result<()> {
-        self.link_objects()?;
+        self.objects.link()?;
         let index = self.places.repository.index();
         let folder = trash.join("git");
         create_private_folder(&folder)?;

@@ -46,6 +46,13 @@ const HARMLESS: &[&str] = &[
     "description",
 ];
 
+/// What the user added to the config since a checkpoint, whose snapshot does not have it.
+#[derive(Debug, Default)]
+pub(super) struct UsersConfig {
+    checkpoint: String,
+    text: String,
+}
+
 /// A section of a config: its head, and all its lines.
 struct Section<'a> {
     head: &'a str,
@@ -61,16 +68,18 @@ impl Repo {
     ) -> (Arc<Snapshot>, Option<Notice>) {
         let path = self.places.repository.common_dir.join("config");
         let now = read_plain(&path).unwrap_or_default();
-        let mut known = self.users_config.borrow_mut();
-        let known = known.get_or_insert_with(|| (base.id.clone(), String::new()));
-        if known.0 != base.id {
-            *known = (base.id.clone(), String::new());
+        let mut kept = self.users_config.borrow_mut();
+        if kept.checkpoint != base.id {
+            *kept = UsersConfig {
+                checkpoint: base.id.clone(),
+                text: String::new(),
+            };
         }
         let before = base.control.shared("config").unwrap_or_default();
         let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(&now)) else {
             return (Arc::clone(base), None);
         };
-        let before = format!("{before}{}", known.1);
+        let before = format!("{before}{}", kept.text);
         let may = |head: &str| {
             head.starts_with("[remote \"") && !self.agent_ran(current, ADDS_REMOTES)
                 || head.starts_with("[branch \"") && !self.agent_ran(current, ADDS_BRANCHES)
@@ -78,16 +87,16 @@ impl Repo {
         let added = added(&before, now, &may);
         let heads: Vec<String> = added.iter().map(|it| format!("`{}`", it.head)).collect();
         for section in &added {
-            known.1.push_str(&section.text);
+            kept.text.push_str(&section.text);
         }
-        if known.1.is_empty() {
+        if kept.text.is_empty() {
             return (Arc::clone(base), None);
         }
         let mut snapshot = Snapshot::clone(base);
         let old = base.control.shared("config").unwrap_or_default();
         snapshot
             .control
-            .replace_shared("config", [old, known.1.as_bytes()].concat());
+            .replace_shared("config", [old, kept.text.as_bytes()].concat());
         let notice = (!heads.is_empty()).then(|| {
             let message = format!(
                 "stays in the git config, because the agent did not write it: {}",

@@ -42,8 +42,8 @@ impl Repo {
     /// Asks git for the user's configuration and for its own variables, both at the same time.
     pub(crate) fn ask_settings(&self) -> Result<AskedSettings> {
         Ok(AskedSettings {
-            config: self.git.start(["config", "--list", "-z"])?,
-            variables: self.git.start(["var", "-l"])?,
+            config: self.gits.user.start(["config", "--list", "-z"])?,
+            variables: self.gits.user.start(["var", "-l"])?,
         })
     }
 

@@ -203,7 +203,7 @@ impl Tree {
         let commit = head.commit().filter(|_| !secrets.is_empty());
         if let Some(commit) = commit.map(|commit| commit.to_string()) {
             let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", &commit];
-            for path in nul_separated(&repo.work.patient().run(args)?) {
+            for path in nul_separated(&repo.gits.work.patient().run(args)?) {
                 secrets.remove(path);
             }
         }
@@ -223,7 +223,7 @@ impl Tree {
         let range = format!("{from}..{to}");
         let log = ["log", "--format=", "--name-only", "-z", "--no-renames"];
         let args = log.into_iter().chain(["--diff-filter=A", &range]);
-        let added = repo.git.patient().run(args)?;
+        let added = repo.gits.user.patient().run(args)?;
         Ok(self.report_secrets(nul_separated(&added), "by commits the attempt made itself"))
     }
 
@@ -257,7 +257,7 @@ impl Repo {
     }
 
     fn limits_file(&self, run: &RunId) -> PathBuf {
-        self.run_folder(run).join("limits.json")
+        self.places.vault.run_folder(run).join("limits.json")
     }
 
     /// The lane of a file that may be committed.

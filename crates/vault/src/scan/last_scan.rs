@@ -115,7 +115,7 @@ impl Tree {
             }
         }
         let index = Snapshot::index(&repo.places.vault, &base.id);
-        let git = repo.work.patient().with_index(&index);
+        let git = repo.gits.work.patient().with_index(&index);
         let known = Known::of(&base.submodules);
         let again = self.keep_found(repo, &git, walk, &scanned.manifest, &known)?;
         let mut notices = scanned.notices;

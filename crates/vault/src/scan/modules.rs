@@ -87,9 +87,8 @@ impl Repo {
     pub(crate) fn link_module_objects(&self, manifest: &Manifest) -> Result<()> {
         for folder in module_folders(manifest) {
             let objects = self.places.full(folder).join("objects");
-            let mut links = self.module_links.borrow_mut();
-            let links = links.entry(folder.to_vec()).or_default();
-            links.link_new(&objects, &kept_objects(&self.places, folder))?;
+            let kept = kept_objects(&self.places, folder);
+            self.objects.link_module(folder, &objects, &kept)?;
         }
         Ok(())
     }

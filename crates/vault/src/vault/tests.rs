@@ -285,7 +285,6 @@ fn undone(misdeed: &str) {
     let main = yard.git("rev-parse main");
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     let trace = checkpoints
-        .repo
         .attempt_folder(&run_id(), &attempt("1", 1))
         .join("git");
     fs::create_dir_all(&trace).unwrap();
@@ -420,7 +419,7 @@ fn a_parked_attempt_is_kept_whole_with_a_diff() {
     assert_eq!(report.changed_files, 2);
     let diff = fs::read_to_string(checkpoints.diff_path("1.1").unwrap()).unwrap();
     assert!(diff.contains("-one\n+changed\n") && diff.contains("+junk\n"));
-    let store = checkpoints.repo.vault_folder().join("store");
+    let store = checkpoints.vault_folder().join("store");
     let store = format!("--git-dir={}", store.display());
     let shown = yard.git_args(&[&store, "show", "refs/parked/test-run/1.1:junk.txt"]);
     assert_eq!(shown, "junk\n");
@@ -458,7 +457,7 @@ fn a_diff_that_cannot_be_made_stops_no_recovery() {
     yard.write("a.txt", "changed\n");
     let parked = checkpoints.park(setback(&attempt("1", 1), None));
     parked.unwrap();
-    let store = checkpoints.repo.places.vault.store().join("objects");
+    let store = checkpoints.repo.places.vault.objects();
     drop(checkpoints);
     let blob = yard.git("hash-object a.txt");
     let (folder, name) = blob.trim().split_at(2);

@@ -56,7 +56,7 @@ impl Keeper<'_> {
     }
 
     fn keep_some(&self, small: &[Small<'_>]) -> Result<Kept> {
-        let objects = self.places.vault.store().join("objects");
+        let objects = self.places.vault.objects();
         let mut writer = Writer::new(&objects);
         let mut kept = Kept::with_capacity(small.len());
         for (found, old) in small {

@@ -31,7 +31,7 @@ fn what_git_stores_of_a_parked_attempt_is_in_the_vault_though_the_repository_has
     yard.sh("echo '*.t text' > .gitattributes; git add -A; git commit -qm text");
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run_id(), "c").unwrap();
-    let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
+    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     // The user, for example in another work tree, writes an object with the same lines.

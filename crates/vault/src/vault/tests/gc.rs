@@ -18,7 +18,7 @@ fn run(id: &str) -> RunId {
 fn one_run(yard: &Yard, id: &str) -> Vault {
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run(id), "c").unwrap();
-    fs::create_dir_all(checkpoints.repo.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
+    fs::create_dir_all(checkpoints.attempt_folder(&run(id), &attempt("1", 1))).unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
     yard.write("junk.txt", &format!("junk of {id}\n"));
     yard.write("key.pem", &format!("secret of {id}\n"));
@@ -83,7 +83,7 @@ fn is_whole(checkpoints: &Vault, yard: &Yard, id: &str) {
 
 /// Names in a folder of the vault.
 fn names(checkpoints: &Vault, folder: &str) -> Vec<String> {
-    let folder = checkpoints.repo.vault_folder().join(folder);
+    let folder = checkpoints.vault_folder().join(folder);
     let listing = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = listing
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -93,7 +93,7 @@ fn names(checkpoints: &Vault, folder: &str) -> Vec<String> {
 }
 
 fn refs(checkpoints: &Vault, yard: &Yard) -> String {
-    let store = checkpoints.repo.vault_folder().join("store");
+    let store = checkpoints.vault_folder().join("store");
     let store = format!("--git-dir={}", store.display());
     yard.git_args(&[&store, "for-each-ref", "--format=%(refname)"])
 }
@@ -104,7 +104,7 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     dirty(&yard);
     drop(one_run(&yard, "a"));
     let mut checkpoints = one_run(&yard, "b");
-    let notes = checkpoints.repo.vault_folder().join("learnings/c.md");
+    let notes = checkpoints.vault_folder().join("learnings/c.md");
     fs::create_dir_all(notes.parent().unwrap()).unwrap();
     fs::write(&notes, "a note").unwrap();
     let state = checkpoints.log.state.clone();

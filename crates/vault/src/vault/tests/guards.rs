@@ -21,7 +21,7 @@ fn copies(checkpoints: &Vault, size: u64) -> usize {
             })
             .sum()
     }
-    visit(&checkpoints.repo.vault_folder().join("raw"), size)
+    visit(&checkpoints.vault_folder().join("raw"), size)
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn an_index_that_recovery_replaces_is_kept() {
     yard.sh("echo staged > x; git add x; rm x");
     checkpoints.recover_run_now().unwrap();
     assert_eq!(yard.git("symbolic-ref HEAD"), "refs/heads/main\n");
-    let trash = fs::read_dir(checkpoints.repo.vault_folder().join("trash")).unwrap();
+    let trash = fs::read_dir(checkpoints.vault_folder().join("trash")).unwrap();
     let kept = trash
         .map(|entry| entry.unwrap().path().join("git/index"))
         .find(|path| path.exists());
@@ -278,7 +278,7 @@ fn an_interrupted_attempt_is_not_undone_where_the_user_has_left_the_branch() {
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run_id(), "c").unwrap();
     checkpoints.attempt_started(&attempt("1", 1)).unwrap();
-    let folder = checkpoints.repo.attempt_folder(&run_id(), &attempt("1", 1));
+    let folder = checkpoints.attempt_folder(&run_id(), &attempt("1", 1));
     fs::create_dir_all(folder.join("git")).unwrap();
     let trace = folder.join("git/1");
     fs::write(&trace, r#"{"event":"cmd_name","name":"commit"}"#).unwrap();
@@ -341,7 +341,7 @@ fn an_empty_copy_in_the_vault_is_written_again() {
     let yard = Yard::new();
     let mut checkpoints = yard.open();
     checkpoints.begin_run(&run_id(), "c").unwrap();
-    let raw = checkpoints.repo.vault_folder().join("raw");
+    let raw = checkpoints.vault_folder().join("raw");
     let id = yard.git("hash-object -t blob .gitignore");
     let (folder, name) = id.trim().split_at(2);
     fs::create_dir_all(raw.join(folder)).unwrap();

@@ -33,7 +33,7 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
         (first, 1, reason)
     );
     // What was only staged is in the vault.
-    let trash = files(&checkpoints.repo.vault_folder().join("trash"));
+    let trash = files(&checkpoints.vault_folder().join("trash"));
     assert!(
         trash
             .keys()
@@ -63,7 +63,7 @@ fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "done\n");
     let saved = checkpoints.save(&story("1")).unwrap();
-    let store = checkpoints.repo.vault_folder().join("store");
+    let store = checkpoints.vault_folder().join("store");
     let kind = yard.git(&format!(
         "--git-dir={} cat-file -t {}",
         store.display(),

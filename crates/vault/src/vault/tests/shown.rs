@@ -7,10 +7,7 @@ use crate::diff::shown::Diffs;
 use crate::diff::{Diff, FileDiff};
 
 fn diffs(checkpoints: &Vault) -> Diffs {
-    Diffs::new(
-        checkpoints.repo.repository().clone(),
-        checkpoints.repo.vault_folder(),
-    )
+    Diffs::new(checkpoints.repository().clone(), checkpoints.vault_folder())
 }
 
 fn head(yard: &Yard) -> String {
@@ -73,7 +70,7 @@ fn the_live_diff_shows_the_tree_and_touches_nothing() {
     yard.sh("rm -r n '*' ':(top)x' 'new\nline' staged.txt; mv away.txt moved.txt; git checkout -q dir 2>&1 || true");
     yard.write("dir/b.txt", "two\n");
     assert_eq!(short(&diffs.live(&base).unwrap()), ["M a.txt +1 -0"]);
-    let shown = checkpoints.repo.vault_folder().join("shown");
+    let shown = checkpoints.vault_folder().join("shown");
     assert_eq!(fs::read_dir(&shown).unwrap().count(), 1);
     drop(diffs);
     assert_eq!(fs::read_dir(&shown).unwrap().count(), 0);
@@ -129,7 +126,7 @@ fn stories_and_parked_attempts_have_diffs() {
     let (tree, _) = checkpoints.park(setback(&first, None)).unwrap();
     checkpoints.restore(&tree.found, tree.git).unwrap();
     let mut diff_of_attempt = tree.diff;
-    let folder = checkpoints.repo.attempt_folder(&run_id(), &first);
+    let folder = checkpoints.attempt_folder(&run_id(), &first);
     // Before its diff is written, and after.
     for is_written in [false, true] {
         assert_eq!(folder.join("changes.diff").exists(), is_written);
