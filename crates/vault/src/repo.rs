@@ -134,11 +134,13 @@ impl Gits {
     }
 }
 
-/// How closely objects are looked for that an agent may have collected as garbage.
+/// What the git directory is repaired for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
-    /// The checkpoint's commit is enough: the tree is saved, nothing old is needed.
-    ForSave,
-    /// Whatever a restore may bring back, old stashes too.
-    ForRestore,
+pub enum RepairFor {
+    /// The work is saved: only the commit of the checkpoint is needed, and links among hooks and in
+    /// `info` may be part of the work.
+    Save,
+    /// The work is undone: nothing of it stays, and all that the checkpoint names is needed, old
+    /// stashes too.
+    Restore,
 }

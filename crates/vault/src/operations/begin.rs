@@ -108,7 +108,7 @@ impl Vault {
         self.make_vault(run)?;
         let settings = asked.answer()?;
         let (refs, head) = self.repo.observe()?;
-        let control = self.repo.take_control(head.clone(), refs.clone(), None)?;
+        let control = self.repo.read_control(head.clone(), refs.clone(), None)?;
         self.repo.prepare_work_dir(&settings, &control)?;
 
         let start_id = Snapshot::new_id();

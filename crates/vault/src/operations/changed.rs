@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::paths::absolute;
-use crate::repo::Care;
+use crate::repo::RepairFor;
 use crate::repo::visible::visible_paths;
 use crate::scan::changed::{Changed, tops};
 use crate::scan::modules::new_repositories;
@@ -25,7 +25,7 @@ impl Vault {
             // The git directory may be gone, or be another one.
             let current = self.log.current()?;
             let trash = self.repo.new_trash("look");
-            let repaired = self.repair_git(&current, &base, &trash, Care::ForSave)?;
+            let repaired = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
             looked = self.tree.current_scan(&self.repo, &base);
             self.pending_notices = repaired.notices;
         }

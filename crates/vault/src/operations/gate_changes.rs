@@ -8,7 +8,7 @@ use crate::error::{CheckpointError, Notice, Result};
 use crate::git::repository::{Head, short};
 use crate::journal::steps::Step;
 use crate::paths::{is_module_path, show};
-use crate::repo::Care;
+use crate::repo::RepairFor;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Scanned};
@@ -104,7 +104,7 @@ impl Vault {
         let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
             let trash = self.repo.new_trash("gate");
-            let repaired = self.repair_git(&current, &base, &trash, Care::ForSave)?;
+            let repaired = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
             return Ok(TreeOwner::Gates(repaired.notices));
         };
         let on_branch =

@@ -79,7 +79,7 @@ impl Tree {
     pub(crate) fn scan_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
         repo.objects.link()?;
         let (refs, head) = repo.observe()?;
-        let control = repo.take_control(head, refs, None)?;
+        let control = repo.read_control(head, refs, None)?;
         let own = Snapshot::index(&repo.places.vault, &base.id);
         let index = if own.exists() {
             own
@@ -263,7 +263,7 @@ impl Vault {
         self.repo.gits.mark(run);
         let trash = self.repo.new_trash("move");
         if let Head::Branch { name, .. } = &intent.head_to {
-            self.repo.repair_head(name, &trash)?;
+            self.repo.places.repair_head(name, &trash)?;
         }
         let mut names: Vec<&str> = intent.refs.iter().map(|it| it.name.as_str()).collect();
         names.push(STASH);

@@ -20,7 +20,7 @@ use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
-use crate::repo::{Care, Repo};
+use crate::repo::{RepairFor, Repo};
 use crate::scan::Tree;
 use crate::tree::scanned::{Known, Scanned};
 use crate::vault::Vault;
@@ -120,7 +120,7 @@ impl Vault {
             head,
             untouched,
             search,
-        } = self.repair_git(&current, &base, &trash, Care::ForRestore)?;
+        } = self.repair_git(&current, &base, &trash, RepairFor::Restore)?;
         notices.append(&mut self.pending_notices);
         // Commits the attempt made and took back are in no ref, but may be asked for.
         if self.repo.is_git_moved(&base, &refs, &head) || self.repo.agent_ran_git(&current) {
@@ -135,7 +135,7 @@ impl Vault {
         };
         let control = self
             .repo
-            .take_control(head.clone(), refs.clone(), untouched)?;
+            .read_control(head.clone(), refs.clone(), untouched)?;
         let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
         notices.extend(changed_refs(&current, known, &refs));
         notices.extend(self.repo.report_undone_commits(&current, &refs));

@@ -19,7 +19,7 @@ use crate::repo::control::Control;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
-use crate::repo::{Care, Repo};
+use crate::repo::{RepairFor, Repo};
 use crate::scan::Tree;
 use crate::scan::modules::new_repositories;
 use crate::tree::scanned::Scanned;
@@ -122,7 +122,7 @@ impl Vault {
             head,
             untouched,
             ..
-        } = self.repair_git(&current, &base, &trash, Care::ForSave)?;
+        } = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
         notices.append(&mut self.pending_notices);
         self.repo.refuse_users_switch(&current, &head)?;
         notices.extend(self.repair_modules(&base, &trash)?);
@@ -235,7 +235,7 @@ impl Repo {
             name: branch.to_owned(),
             commit: Some(commit),
         };
-        self.take_control(head, refs, shape)
+        self.read_control(head, refs, shape)
     }
 
     /// True where refs, HEAD or index are not as the checkpoint left them.

@@ -18,7 +18,7 @@ impl Vault {
         state_directory: &Path,
         command_timeout: Duration,
     ) -> Result<Self> {
-        vanished::straighten(directory, state_directory)?;
+        vanished::enforce_shape(directory, state_directory)?;
         let rebuilt = vanished::bring_back(directory, state_directory)?;
         let (repository, repaired) =
             vanished::discover(directory, state_directory, command_timeout)?;

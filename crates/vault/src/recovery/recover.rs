@@ -16,7 +16,7 @@ use crate::operations::save::descends;
 use crate::outcome::FailureKind;
 use crate::paths::show;
 use crate::repo::snapshot::Snapshot;
-use crate::repo::{Care, Repo};
+use crate::repo::{RepairFor, Repo};
 use crate::store::where_now;
 use crate::tree::manifest::{Entry, Kind};
 use crate::tree::scanned::Scanned;
@@ -127,7 +127,7 @@ impl Vault {
         let trash = self.repo.new_trash("begin");
         let intent = &current.intent;
         self.free_locks(&[&intent.branch], &trash)?;
-        self.repo.repair_head(&intent.branch, &trash)?;
+        self.repo.places.repair_head(&intent.branch, &trash)?;
         let (refs, head) = self.repo.observe()?;
         let tip = refs.get(&intent.branch).copied();
         let as_left = (tip == intent.old_branch || tip == Some(intent.commit))
@@ -329,7 +329,7 @@ impl Vault {
     fn scan_repaired(&mut self, current: &Current) -> Result<Scanned> {
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("restore");
-        let repaired = self.repair_git(current, &base, &trash, Care::ForRestore)?;
+        let repaired = self.repair_git(current, &base, &trash, RepairFor::Restore)?;
         self.repo.end_object_search(repaired.search, &trash)?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         self.tree.scan_all(&self.repo, &base, &index)
@@ -399,7 +399,7 @@ impl Vault {
         let taken = self.tree.scan(&self.repo, &base)?;
         let moved = head.commit() != Some(current.commit);
         let (refs, head) = self.repo.observe()?;
-        let control = self.repo.take_control(head, refs, None)?;
+        let control = self.repo.read_control(head, refs, None)?;
         let kept = control.has_files_of(&base.control);
         if taken.changes.count() > 0 || moved || !kept {
             let work = SavedWork::Resumed;

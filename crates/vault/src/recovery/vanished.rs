@@ -16,13 +16,11 @@ use crate::journal::run_state::{Current, Phase, RunState};
 use crate::journal::steps::read;
 use crate::look::describe_owner;
 use crate::repair::content::repaired_notice;
-use crate::repair::parts::{
-    DirectoryRepair, Found, rebuild, rebuilt_notice, repair_head, repair_setup,
-};
-use crate::repo::shape::Strictness;
+use crate::repair::parts::{DirectoryRepair, Found, rebuild, rebuilt_notice, repair_setup};
+use crate::repo::shape::Folders;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::trash_name;
-use crate::repo::{Care, Places};
+use crate::repo::{Places, RepairFor};
 use crate::store::VaultFolder;
 use crate::store::repository_lock::RepositoryLock;
 
@@ -91,7 +89,7 @@ fn nearest(directory: &Path) -> Option<PathBuf> {
 
 /// Moves aside what an interrupted attempt left in place of parts of the git directory, before git is
 /// asked where the repository is: git would wait for a named pipe without end.
-pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
+pub(crate) fn enforce_shape(directory: &Path, state: &Path) -> Result<()> {
     let Some(work_tree) = nearest(directory) else {
         return Ok(());
     };
@@ -102,10 +100,10 @@ pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
     let Some(known) = Known::find(&work_tree, state)? else {
         return Ok(());
     };
-    let strictness = match known.current.phase {
+    let repair = match known.current.phase {
         Phase::Beginning | Phase::Still => return Ok(()),
-        Phase::Working(_) | Phase::Restoring => Strictness::AfterFailure,
-        Phase::Verified(_) | Phase::Saving(_) => Strictness::AfterSuccess,
+        Phase::Working(_) | Phase::Restoring => RepairFor::Restore,
+        Phase::Verified(_) | Phase::Saving(_) => RepairFor::Save,
     };
     let held = match known.hold(state) {
         // A run is at work; to open the vault again says so.
@@ -114,7 +112,7 @@ pub(crate) fn straighten(directory: &Path, state: &Path) -> Result<()> {
     };
     let trash = held.places.vault.trash(&trash_name("recover"));
     let shape = &held.snapshot.control.shape;
-    shape.straighten(&held.places.repository, strictness, &trash)?;
+    shape.enforce(Folders::All, &held.places.repository, repair, &trash)?;
     Ok(())
 }
 
@@ -232,7 +230,7 @@ fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<
         current,
         snapshot,
         trash: &trash,
-        care: Care::ForRestore,
+        repair_for: RepairFor::Restore,
     };
     let Found::Same(mut parts) = repair.repair()? else {
         if agent_was_at_work {
@@ -240,8 +238,9 @@ fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<
         }
         return Ok(None);
     };
-    let on_branch = format!("ref: {}\n", current.intent.branch);
-    parts.extend(repair_head(places, &on_branch, &trash)?);
+    if places.repair_head(&current.intent.branch, &trash)? {
+        parts.push("HEAD".to_owned());
+    }
     let git = Git::on_bare(&places.vault.store(), timeout);
     parts.extend(repair_setup(&git, places, snapshot, &trash)?);
     Ok(Some(repaired_notice(places, &parts)))

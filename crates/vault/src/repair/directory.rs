@@ -20,9 +20,9 @@ use crate::repair::parts::{DirectoryRepair, Found, rebuild, rebuilt_notice, writ
 use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::Untouched;
 use crate::repo::objects::Objects;
-use crate::repo::shape::{Shape, Strictness};
+use crate::repo::shape::{Folders, Shape};
 use crate::repo::snapshot::Snapshot;
-use crate::repo::{Care, Repo};
+use crate::repo::{RepairFor, Repo};
 use crate::vault::Vault;
 use ralph_base::files::{make_writable, read_line_file, read_plain, write_whole};
 
@@ -51,29 +51,27 @@ pub struct RepairedGit {
 }
 
 impl Vault {
-    /// Makes the git directory usable, says what was wrong and what refs and HEAD are.
+    /// Makes the git directory usable; gives what was wrong, and what refs and HEAD are.
     pub fn repair_git(
         &mut self,
         current: &Current,
         checkpoint: &Arc<Snapshot>,
         trash: &Path,
-        care: Care,
+        repair_for: RepairFor,
     ) -> Result<RepairedGit> {
         let mut notices = Vec::new();
         let repository = &self.repo.places.repository;
-        let strictness = match care {
-            Care::ForSave => Strictness::AfterSuccess,
-            Care::ForRestore => Strictness::AfterFailure,
-        };
         let shape = &checkpoint.control.shape;
-        let mut moved = shape.straighten_top(repository, trash)?;
+        let mut moved = shape.enforce_top(repository, trash)?;
         notices.extend(self.free_module_locks(trash)?);
         if moved.is_empty()
             && let Some(untouched) = self.repo.git_untouched()
         {
-            return self.repo.repair_untouched(untouched, notices, trash, care);
+            return self
+                .repo
+                .repair_untouched(untouched, notices, trash, repair_for);
         }
-        moved.extend(shape.straighten(repository, strictness, trash)?);
+        moved.extend(shape.enforce(Folders::All, repository, repair_for, trash)?);
         if !moved.is_empty() {
             notices.push(moved_notice(&moved));
         }
@@ -83,9 +81,9 @@ impl Vault {
             self.repo.places.link_objects_back()?;
         }
         unlock(repository, &current.intent.refs());
-        let search = match care {
-            Care::ForSave => Search::ChangedFolders,
-            Care::ForRestore => Search::Everything,
+        let search = match repair_for {
+            RepairFor::Save => Search::ChangedFolders,
+            RepairFor::Restore => Search::Everything,
         };
         // Before anything reads an object: a pipe may stand in its place.
         notices.extend(
@@ -97,7 +95,7 @@ impl Vault {
             current,
             snapshot: checkpoint,
             trash,
-            care,
+            repair_for,
         };
         let found = repair.repair()?;
         if found == Found::Other {
@@ -105,7 +103,11 @@ impl Vault {
             self.tree.invalidate_scan();
         }
         notices.extend(self.repo.complete_directory(found, checkpoint, trash)?);
-        if self.repo.repair_head(&current.intent.branch, trash)? {
+        if self
+            .repo
+            .places
+            .repair_head(&current.intent.branch, trash)?
+        {
             notices.push(Notice::new(
                 "head_mended",
                 "HEAD was unreadable and was mended",
@@ -120,25 +122,25 @@ impl Vault {
             .restore_packed_refs(checkpoint, trash, Damage::Missing)?;
         notices.extend(self.repo.repair_shallow(checkpoint, trash)?);
         notices.extend(self.repo.repair_setup(checkpoint, trash)?);
-        let mut seen = self.repo.observe();
-        if seen.is_err() {
+        let mut observed = self.repo.observe();
+        if observed.is_err() {
             notices.extend(self.repo.repair_config(checkpoint, trash)?);
-            seen = self.repo.observe();
+            observed = self.repo.observe();
         }
-        if seen.is_err() {
+        if observed.is_err() {
             self.repo
                 .restore_packed_refs(checkpoint, trash, Damage::Unreadable)?;
         }
-        if self.bring_back_pruned(current, care)? || seen.is_err() {
-            seen = self.repo.observe();
+        if self.restore_pruned(current, repair_for)? || observed.is_err() {
+            observed = self.repo.observe();
         }
         // Only now: with these alone nothing would show that all were collected.
         notices.extend(self.restore_missing(&current.snapshot, Search::ChangedFolders)?);
-        let (mut refs, mut head) = seen?;
+        let (mut refs, mut head) = observed?;
         if self.repo.restore_broken_refs(checkpoint, &refs, trash)? {
             (refs, head) = self.repo.observe()?;
         }
-        let restored = self.repo.bring_back_refs(checkpoint, &refs)?;
+        let restored = self.repo.restore_removed_refs(checkpoint, &refs)?;
         if !restored.is_empty() {
             notices.push(Notice::new(
                 "branches_restored",
@@ -161,7 +163,7 @@ impl Vault {
     /// Makes HEAD and the branch such that git can move them; true where one was unreadable.
     pub fn repair_switch(&self, current: &Current, trash: &Path) -> Result<bool> {
         let branch = &current.intent.branch;
-        let head = self.repo.repair_head(branch, trash)?;
+        let head = self.repo.places.repair_head(branch, trash)?;
         self.free_locks(&current.intent.refs(), trash)?;
         Ok(self.repo.move_broken_ref(branch, trash)? || head)
     }
@@ -174,7 +176,7 @@ impl Repo {
         untouched: Untouched,
         mut notices: Vec<Notice>,
         trash: &Path,
-        care: Care,
+        repair_for: RepairFor,
     ) -> Result<RepairedGit> {
         let Untouched {
             since_ns,
@@ -182,8 +184,8 @@ impl Repo {
             object_folders,
         } = untouched;
         notices.extend(self.restore_content(trash)?);
-        let search =
-            (care == Care::ForRestore).then(|| self.begin_object_search(since_ns, object_folders));
+        let search = (repair_for == RepairFor::Restore)
+            .then(|| self.begin_object_search(since_ns, object_folders));
         let (refs, head) = self.observe()?;
         Ok(RepairedGit {
             notices,
@@ -215,7 +217,7 @@ impl Repo {
         Ok(Some(notice))
     }
 
-    /// Git cannot read its config: the one of the checkpoint is put back.
+    /// Restores the config of the checkpoint where git cannot read the present one.
     fn repair_config(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Vec<Notice>> {
         let changed = checkpoint
             .control
@@ -229,7 +231,7 @@ impl Repo {
         )])
     }
 
-    /// The list of commits without parents is put back where it is none: git reads nothing then.
+    /// Restores the list of commits without parents where it is no such list: git reads nothing then.
     fn repair_shallow(&self, checkpoint: &Snapshot, trash: &Path) -> Result<Option<Notice>> {
         let path = self.places.repository.common_dir.join("shallow");
         let is_list = |bytes: &[u8]| {
@@ -285,7 +287,7 @@ impl Repo {
 
     /// Restores refs whose files were removed by other means than git, which would have removed
     /// their logs too; gives their names. An older value may have come to light, from the packed list.
-    fn bring_back_refs(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
+    fn restore_removed_refs(&self, checkpoint: &Snapshot, refs: &Refs) -> Result<Vec<String>> {
         let shared = &self.places.repository.common_dir;
         let mut restored = Vec::new();
         for (name, id) in &checkpoint.control.refs {
@@ -309,18 +311,18 @@ impl Repo {
 impl Vault {
     /// An agent may have collected garbage: what the checkpoint needs is linked back. True where
     /// something was missing.
-    fn bring_back_pruned(&self, current: &Current, care: Care) -> Result<bool> {
-        let missing = self.link_pruned(current, care)?;
+    fn restore_pruned(&self, current: &Current, repair_for: RepairFor) -> Result<bool> {
+        let missing = self.link_pruned(current, repair_for)?;
         // Only now: with these alone nothing would show that older ones are missing.
         self.repo.objects.return_pruned()?;
         Ok(missing)
     }
 
-    fn link_pruned(&self, current: &Current, care: Care) -> Result<bool> {
+    fn link_pruned(&self, current: &Current, repair_for: RepairFor) -> Result<bool> {
         // Our commit is a loose object until git packs or prunes.
         let Objects { own, format, .. } = &self.repo.objects;
         let present = ObjectLookup::new(own, *format);
-        if care == Care::ForSave && present.is_loose(&current.commit) {
+        if repair_for == RepairFor::Save && present.is_loose(&current.commit) {
             return Ok(false);
         }
         let checkpoint = self.checkpoint_refs(current);

@@ -16,14 +16,14 @@ use crate::repair::content::{repaired_notice, restore_content};
 use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::{self, Extent};
 use crate::repo::snapshot::Snapshot;
-use crate::repo::{Care, Places, Repo};
+use crate::repo::{Places, RepairFor, Repo};
 use crate::store::TOKEN_FILE;
 use ralph_base::files::{
     Tried, copy_with_time, move_away, read_if_present, read_line_file, read_plain, write_whole,
 };
 
 /// What git leaves in HEAD where refs are kept in reftables.
-const REFTABLE_HEAD: &str = "ref: refs/heads/.invalid\n";
+const REFTABLE_HEAD: &str = "refs/heads/.invalid";
 
 /// Folders below `refs/` of which every work tree has its own.
 const PER_WORK_TREE: &[&str] = &["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
@@ -57,6 +57,20 @@ impl Places {
         let part = TOKEN_FILE.to_owned();
         Ok(Some(repaired_notice(self, &[part])))
     }
+
+    /// Points HEAD at a ref where it names neither a ref nor a commit; true where it did. Git takes no
+    /// directory without HEAD for a repository, also where it keeps HEAD elsewhere.
+    pub(crate) fn repair_head(&self, target: &str, trash: &Path) -> Result<bool> {
+        let path = self.repository.git_dir.join("HEAD");
+        let bytes = read_line_file(&path).unwrap_or_default();
+        let text = bytes.trim_ascii();
+        if text.starts_with(b"ref: refs/") || ObjectId::parse(text).is_some() {
+            return Ok(false);
+        }
+        move_aside(&path, trash, "HEAD")?;
+        write_whole(&path, format!("ref: {target}\n").as_bytes(), 0o644)?;
+        Ok(true)
+    }
 }
 
 /// A repair of a git directory that may lack parts.
@@ -66,7 +80,7 @@ pub(crate) struct DirectoryRepair<'a> {
     /// The last checkpoint.
     pub snapshot: &'a Snapshot,
     pub trash: &'a Path,
-    pub care: Care,
+    pub repair_for: RepairFor,
 }
 
 impl DirectoryRepair<'_> {
@@ -108,9 +122,9 @@ impl DirectoryRepair<'_> {
             parts.push("objects".to_owned());
         }
         let extent = if is_half {
-            Extent::All
+            Extent::Everything
         } else {
-            Extent::Folders(self.care)
+            Extent::NeededFolders(self.repair_for)
         };
         if lacks_refs {
             self.make_folder("refs")?;
@@ -127,7 +141,9 @@ impl DirectoryRepair<'_> {
                 git_copy::restore_part(repository, vault, "refs")?;
                 parts.push("refs".to_owned());
             }
-            parts.extend(repair_head(self.places, REFTABLE_HEAD, self.trash)?);
+            if self.places.repair_head(REFTABLE_HEAD, self.trash)? {
+                parts.push("HEAD".to_owned());
+            }
         } else if is_half || lost_heads || lost_packed {
             restore_refs(self.places, self.snapshot)?;
             parts.push("refs".to_owned());
@@ -174,19 +190,6 @@ impl DirectoryRepair<'_> {
         copy_with_time(&kept, &path)?;
         Ok(Some(name.to_owned()))
     }
-}
-
-/// Writes HEAD again where it names neither a branch nor a commit. Git takes no directory without
-/// one for a repository, also where it keeps HEAD elsewhere.
-pub(crate) fn repair_head(places: &Places, head: &str, trash: &Path) -> Result<Option<String>> {
-    let path = places.repository.git_dir.join("HEAD");
-    let text = read_line_file(&path).unwrap_or_default();
-    if text.starts_with(b"ref: refs/") || ObjectId::parse(text.trim_ascii()).is_some() {
-        return Ok(None);
-    }
-    move_aside(&path, trash, "HEAD")?;
-    write_whole(&path, head.as_bytes(), 0o644)?;
-    Ok(Some("HEAD".to_owned()))
 }
 
 /// True where a git directory without our token is the one the run began in: the directory itself is
@@ -283,9 +286,9 @@ pub(crate) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Res
         fs::create_dir_all(folder).tried("create", folder)?;
     }
     restore_objects(places)?;
-    git_copy::restore(repository, vault, Extent::All)?;
+    git_copy::restore(repository, vault, Extent::Everything)?;
     let head = if control.uses_reftable() {
-        REFTABLE_HEAD.to_owned()
+        format!("ref: {REFTABLE_HEAD}\n")
     } else {
         restore_refs(places, snapshot)?;
         match &control.head {

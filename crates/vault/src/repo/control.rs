@@ -1,5 +1,5 @@
 //! The parts of the git directory that are the user's state: HEAD, refs, config, hooks, info,
-//! the stash, and operations in progress. Taken with every checkpoint, put back after a failed
+//! the stash, and operations in progress. Recorded with every checkpoint, restored after a failed
 //! attempt.
 
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +8,11 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::Shape;
+use super::shape::{Folders, Shape};
 use crate::error::Result;
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::repository::{Head, Refs, Repository};
+use crate::repo::RepairFor;
 use crate::repo::git_paths::IN_PROGRESS;
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, move_away, move_if_there,
@@ -70,7 +71,7 @@ pub struct Control {
 
 impl Control {
     /// Reads the files; HEAD and refs were read by git.
-    pub fn take(
+    pub fn read(
         repository: &Repository,
         head: Head,
         refs: Refs,
@@ -114,7 +115,7 @@ impl Control {
             refs,
             files,
             pointer,
-            shape: shape.unwrap_or_else(|| Shape::take(repository)),
+            shape: shape.unwrap_or_else(|| Shape::read(repository)),
         })
     }
 
@@ -165,7 +166,7 @@ impl Control {
         restore_file(repository, file, trash)
     }
 
-    /// Puts other bytes in the place of a shared file's.
+    /// Replaces the bytes of a shared file.
     pub fn replace_shared(&mut self, path: &str, bytes: Vec<u8>) {
         let is_meant = |file: &&mut ControlFile| file.place == Place::Shared && file.path == path;
         if let Some(file) = self.files.iter_mut().find(is_meant) {
@@ -191,10 +192,15 @@ impl Control {
             .find(|file| file.place == place && file.path == path)
     }
 
-    /// Puts the files back: changed and missing ones are written, new ones move to the trash.
+    /// Restores the files: changed and missing ones are written, new ones move to the trash.
     /// The stash's log is left for after its ref. Gives the paths that had changed.
     pub fn restore_files(&self, repository: &Repository, trash: &Path) -> Result<Vec<String>> {
-        let mut changed = self.shape.straighten_again(repository, trash)?;
+        let mut changed = self.shape.enforce(
+            Folders::AllButObjects,
+            repository,
+            RepairFor::Restore,
+            trash,
+        )?;
         for (place, path) in present(repository)? {
             if self.find(place, &path).is_none() && path != "logs/refs/stash" {
                 let full = root(repository, place).join(&path);
@@ -255,7 +261,7 @@ impl Control {
         self.files.sort_unstable();
     }
 
-    /// Puts the stash's log back, after its ref.
+    /// Restores the stash's log, after its ref.
     pub fn restore_stash_log(&self, repository: &Repository, trash: &Path) -> Result<()> {
         if self.uses_reftable() {
             return Ok(());
@@ -267,7 +273,7 @@ impl Control {
     }
 }
 
-/// Writes one file back where it differs; what is in its place moves to the trash.
+/// Restores one file that differs; what is in its place moves to the trash.
 fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Result<bool> {
     if file.unkept {
         return Ok(false);

@@ -17,7 +17,7 @@ use super::shape::Shape;
 use crate::error::Result;
 use crate::git::repository::Repository;
 use crate::paths::normal;
-use crate::repo::{Care, Places, Repo};
+use crate::repo::{Places, RepairFor, Repo};
 use crate::stat::{changed_ns, clock_slack_ns};
 use crate::store::{TOKEN_FILE, VaultFolder};
 use ralph_base::files::{
@@ -73,13 +73,12 @@ struct Stamp {
     changed_ns: i128,
 }
 
-/// How much of the copy is written back.
+/// How much of what is missing is restored from the copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All that is missing.
-    All,
-    /// Whole folders that are missing, as far as a save or a restore needs them.
-    Folders(Care),
+    Everything,
+    /// Whole folders, as far as a save or a restore needs them.
+    NeededFolders(RepairFor),
 }
 
 impl Repo {
@@ -96,7 +95,7 @@ impl Repo {
     /// objects may have changed nevertheless.
     pub(crate) fn git_untouched(&self) -> Option<Untouched> {
         let since_ns = self.git_copy.borrow_mut().youngest_ns;
-        let (shape, times) = Shape::take_with_times(&self.places.repository)?;
+        let (shape, times) = Shape::read_with_times(&self.places.repository)?;
         is_untouched(since_ns, times.youngest_ns, now_ns()).then_some(Untouched {
             since_ns,
             shape,
@@ -411,15 +410,17 @@ pub(crate) fn restore(
     let mut restored = Vec::new();
     for part in parts {
         let wanted = match extent {
-            Extent::All => vec![part.clone()],
-            Extent::Folders(care) if is_missing(&part) && is_needed(&from, &part, care) => {
+            Extent::Everything => vec![part.clone()],
+            Extent::NeededFolders(repair)
+                if is_missing(&part) && is_needed(&from, &part, repair) =>
+            {
                 vec![part.clone()]
             }
-            Extent::Folders(_) if part.starts_with("worktrees") => {
+            Extent::NeededFolders(_) if part.starts_with("worktrees") => {
                 let inner = OF_WORK_TREE.iter().map(|name| part.join(name));
                 inner.filter(|path| from.join(path).is_file()).collect()
             }
-            Extent::Folders(_) => continue,
+            Extent::NeededFolders(_) => continue,
         };
         let mut is_restored = false;
         if is_live(repository, &from, &part) {
@@ -443,12 +444,12 @@ pub(crate) fn restore_part(repository: &Repository, vault: &VaultFolder, part: &
 }
 
 /// True for a folder that a save or a restore does not do without.
-fn is_needed(from: &Path, part: &Path, care: Care) -> bool {
+fn is_needed(from: &Path, part: &Path, repair: RepairFor) -> bool {
     let top = part.iter().next().unwrap_or_default();
     if !from.join(part).is_dir() || OF_SNAPSHOT.iter().any(|name| top == *name) {
         return false;
     }
-    care == Care::ForRestore || ["worktrees", "reftable"].iter().any(|name| top == *name)
+    repair == RepairFor::Restore || ["worktrees", "reftable"].iter().any(|name| top == *name)
 }
 
 /// False for the git directory of a linked work tree that is no longer there.

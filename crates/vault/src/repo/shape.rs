@@ -16,6 +16,7 @@ use super::git_paths::{
 };
 use crate::error::Result;
 use crate::git::repository::Repository;
+use crate::repo::RepairFor;
 use crate::stat::changed_ns;
 use ralph_base::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
 use ralph_base::sparse::is_mostly_holes;
@@ -59,15 +60,6 @@ impl Node {
     }
 }
 
-/// How much is made as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strictness {
-    /// A story is done: links among hooks and in `info` may be part of it.
-    AfterSuccess,
-    /// Nothing of the attempt stays.
-    AfterFailure,
-}
-
 /// The kinds and modes of the paths of the git directory, and the mode of the top folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
@@ -91,20 +83,20 @@ pub struct Times {
 
 impl Shape {
     /// Records the shape as it is now.
-    pub fn take(repository: &Repository) -> Self {
-        Self::take_from(repository, Folders::AllButObjects).0
+    pub fn read(repository: &Repository) -> Self {
+        Self::read_in(repository, Folders::AllButObjects).0
     }
 
     /// The same, with what else one pass over the git directory shows; none where it is gone.
-    pub fn take_with_times(repository: &Repository) -> Option<(Self, Times)> {
+    pub fn read_with_times(repository: &Repository) -> Option<(Self, Times)> {
         let is_there = |root: &PathBuf| fs::symlink_metadata(root).is_ok_and(|it| it.is_dir());
         if !is_there(&repository.common_dir) || !is_there(&repository.git_dir) {
             return None;
         }
-        Some(Self::take_from(repository, Folders::All))
+        Some(Self::read_in(repository, Folders::All))
     }
 
-    fn take_from(repository: &Repository, folders: Folders) -> (Self, Times) {
+    fn read_in(repository: &Repository, folders: Folders) -> (Self, Times) {
         let top = fs::symlink_metadata(&repository.work_tree).ok();
         let mut times = Times {
             youngest_ns: i128::MIN,
@@ -148,30 +140,15 @@ impl Shape {
     }
 
     /// Moves everything aside that is not of its kind, and opens what its owner locked. Gives the
-    /// paths that were moved. What is then missing is restored by those who know its content.
-    pub fn straighten(
-        &self,
-        repository: &Repository,
-        strictness: Strictness,
-        trash: &Path,
-    ) -> Result<Vec<String>> {
-        self.straighten_in(Folders::All, repository, strictness, trash)
-    }
-
-    /// The same for a git directory whose objects were looked at before.
-    pub fn straighten_again(&self, repository: &Repository, trash: &Path) -> Result<Vec<String>> {
-        let strictness = Strictness::AfterFailure;
-        self.straighten_in(Folders::AllButObjects, repository, strictness, trash)
-    }
-
-    fn straighten_in(
+    /// paths that were moved. What is then missing is restored from what has its content.
+    pub fn enforce(
         &self,
         folders: Folders,
         repository: &Repository,
-        strictness: Strictness,
+        repair: RepairFor,
         trash: &Path,
     ) -> Result<Vec<String>> {
-        let mut moved = self.straighten_top(repository, trash)?;
+        let mut moved = self.enforce_top(repository, trash)?;
         let own = (repository.git_dir != repository.common_dir).then_some(&self.own);
         let roots = [
             (&repository.common_dir, Some(&self.shared)),
@@ -180,11 +157,11 @@ impl Shape {
         for (root, recorded) in roots {
             let Some(recorded) = recorded else { continue };
             if fs::symlink_metadata(root).is_ok_and(|it| it.is_dir()) {
-                Straightening {
+                Enforcement {
                     root,
                     folders,
                     recorded,
-                    strictness,
+                    repair,
                     trash,
                 }
                 .carry_out(&mut moved)?;
@@ -195,7 +172,7 @@ impl Shape {
 
     /// The top folder and the git directory are folders: their paths had no link in them when the
     /// repository was found.
-    pub fn straighten_top(&self, repository: &Repository, trash: &Path) -> Result<Vec<String>> {
+    pub fn enforce_top(&self, repository: &Repository, trash: &Path) -> Result<Vec<String>> {
         let mut moved = Vec::new();
         let top = &repository.work_tree;
         if !is_folder(top)? {
@@ -257,15 +234,15 @@ impl Shape {
     }
 }
 
-struct Straightening<'a> {
+struct Enforcement<'a> {
     root: &'a Path,
     folders: Folders,
     recorded: &'a BTreeMap<String, Node>,
-    strictness: Strictness,
+    repair: RepairFor,
     trash: &'a Path,
 }
 
-impl Straightening<'_> {
+impl Enforcement<'_> {
     fn carry_out(&self, moved: &mut Vec<String>) -> Result<()> {
         visit(self.root, self.folders, &mut |path, node, metadata| {
             let full = self.root.join(path);
@@ -317,7 +294,7 @@ impl Straightening<'_> {
         if let Some(recorded) = self.recorded.get(path) {
             return !recorded.is_same_kind(node);
         }
-        let is_strict = self.strictness == Strictness::AfterFailure;
+        let is_strict = self.repair == RepairFor::Restore;
         if is_strict && path.len() > LONGEST_PATH {
             return true;
         }
@@ -433,9 +410,9 @@ fn restore_mode(full: &Path, node: &Node) -> Result<()> {
 
 /// Which folders of the git directory are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Folders {
+pub enum Folders {
     All,
-    /// All but those of loose objects.
+    /// All but those of loose objects, which were enforced before.
     AllButObjects,
 }
 

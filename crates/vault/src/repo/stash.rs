@@ -2,9 +2,8 @@
 //! go, and all others stay.
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,8 +167,7 @@ impl Repo {
         if let Some(folder) = lock.parent() {
             fs::create_dir_all(folder).tried("create", folder)?;
         }
-        let mut options = OpenOptions::new();
-        let mut file = match options.write(true).create_new(true).mode(0o666).open(&lock) {
+        let mut file = match File::create_new(&lock) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             other => other.tried("create", &lock)?,
         };
@@ -311,7 +309,7 @@ impl Repo {
     }
 
     /// The git directory as it is now, with the list of stashes.
-    pub(crate) fn take_control(
+    pub(crate) fn read_control(
         &self,
         head: Head,
         refs: Refs,
@@ -319,7 +317,7 @@ impl Repo {
     ) -> Result<Control> {
         let repository = &self.places.repository;
         let has_stash = refs.contains_key(STASH);
-        let mut control = Control::take(repository, head, refs, shape)?;
+        let mut control = Control::read(repository, head, refs, shape)?;
         // Where refs are in tables, the log of the stash is no file: git lists it.
         if repository.has_reftable() {
             let listed = if has_stash {

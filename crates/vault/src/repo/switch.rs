@@ -1,8 +1,7 @@
 //! Moving the branch, HEAD and the index, each so that doing it twice is the same as once.
 
-use std::fs::{self, FileTimes, OpenOptions};
+use std::fs::{self, FileTimes};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::stale_locks::held;
@@ -15,8 +14,7 @@ use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use ralph_base::durability;
 use ralph_base::files::{
-    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_line_file,
-    read_plain, write_whole,
+    FileError, Tried, absent, copy_with_time, create_private_folder, move_away, read_plain,
 };
 use ralph_base::kill_point::{Point, reached};
 use ralph_base::temporary_files::clear_halves;
@@ -200,13 +198,13 @@ impl Repo {
             let modified = fs::metadata(&index).and_then(|index| index.modified());
             let modified = modified.tried("read", &index)?;
             let target = ready(&index);
-            let mut file = create_plain(&target).tried("create", &target)?;
+            let mut file = fs::File::create_new(&target).tried("create", &target)?;
             fs::File::open(&index)
                 .and_then(|mut source| io::copy(&mut source, &mut file))
                 .and_then(|_| file.set_times(FileTimes::new().set_modified(modified)))
                 .tried("write", &target)?;
         }
-        let mut file = create_plain(&branch).tried("create", &branch)?;
+        let mut file = fs::File::create_new(&branch).tried("create", &branch)?;
         writeln!(file, "{commit}").tried("write", &branch)?;
         Ok(branch)
     }
@@ -214,7 +212,8 @@ impl Repo {
     /// Prepares the file that becomes HEAD when it moves to a branch.
     pub(crate) fn make_head_ready(&self, snapshot: &str, branch: &str) -> Result<PathBuf> {
         let path = Snapshot::folder(&self.places.vault, snapshot).join("HEAD.ready");
-        let written = create_plain(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
+        let written =
+            fs::File::create_new(&path).and_then(|mut file| writeln!(file, "ref: {branch}"));
         written.tried("write", &path)?;
         Ok(path)
     }
@@ -253,23 +252,6 @@ impl Repo {
         }
         Ok(())
     }
-
-    /// Makes HEAD readable again where it is damaged: without it git sees no repository at all.
-    pub(crate) fn repair_head(&self, branch: &str, trash: &Path) -> Result<bool> {
-        let path = self.places.repository.git_dir.join("HEAD");
-        let text = read_line_file(&path).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let fine = text.trim().starts_with("ref: refs/")
-            || ObjectId::parse(text.trim().as_bytes()).is_some();
-        if fine {
-            return Ok(false);
-        }
-        if fs::symlink_metadata(&path).is_ok() {
-            move_away(&path, &trash.join("git/HEAD"))?;
-        }
-        write_whole(&path, format!("ref: {branch}\n").as_bytes(), 0o644)?;
-        Ok(true)
-    }
 }
 
 /// True where two indexes have the same bytes and the same time, which git goes by.
@@ -284,12 +266,6 @@ fn is_same_index(one: &Path, other: &Path) -> bool {
 /// The durable copy of an index that only has to be put in its place.
 fn ready(index: &Path) -> PathBuf {
     index.with_extension("ready")
-}
-
-/// A new file as git makes its own.
-fn create_plain(path: &Path) -> io::Result<fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o666).open(path)
 }
 
 /// False where another process took the lock first.
@@ -312,7 +288,7 @@ fn replace_index(from: &Path, index: &Path, lock: &Path, trash: &Path) -> Result
     let written = if fs::hard_link(&ready, lock).is_ok() {
         fs::remove_file(&ready)
     } else {
-        let mut target = match create_plain(lock) {
+        let mut target = match fs::File::create_new(lock) {
             Ok(target) => target,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             Err(error) => return Err(FileError::new("lock", index, error).into()),

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{RefFiles, is_plain_name, read_ref};
@@ -208,8 +207,7 @@ impl Lock {
 
     fn create(path: &Path) -> Direct<(Self, File)> {
         let lock = Self::of(path);
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o666).open(&lock) {
+        match File::create_new(&lock) {
             Ok(file) => Ok((Self { path: lock }, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists || absent(&error) => {
                 Err(Reason::BusyRef(path.display().to_string()).into())

@@ -28,7 +28,7 @@ fn take(checkpoints: &Vault) -> Scanned {
     let vault = &checkpoints.repo.places.vault;
     vault.ensure_store(repository.format).unwrap();
     let (refs, head) = checkpoints.repo.observe().unwrap();
-    let control = Control::take(repository, head, refs, None).unwrap();
+    let control = Control::read(repository, head, refs, None).unwrap();
     let settings = checkpoints.repo.ask_settings().unwrap().answer().unwrap();
     let prepared = checkpoints.repo.prepare_work_dir(&settings, &control);
     prepared.unwrap();

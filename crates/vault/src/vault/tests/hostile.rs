@@ -367,7 +367,7 @@ fn an_edit_between_gits_look_and_ours_is_not_taken_for_clean() {
         .ensure_store(checkpoints.repo.places.repository.format)
         .unwrap();
     let (refs, head) = checkpoints.repo.observe().unwrap();
-    let control = Control::take(&checkpoints.repo.places.repository, head, refs, None).unwrap();
+    let control = Control::read(&checkpoints.repo.places.repository, head, refs, None).unwrap();
     let settings = checkpoints.repo.ask_settings().unwrap().answer().unwrap();
     checkpoints
         .repo
