@@ -11,10 +11,10 @@ use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{BeginIntent, Step};
-use crate::operations::save::NewTip;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
 use crate::repo::snapshot::Snapshot;
+use crate::repo::switch::NewTip;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
 use crate::tree::manifest::{Content, Kind, Manifest};
@@ -72,7 +72,7 @@ impl Vault {
         self.repo.gits.mark(run);
         let prepared = self.prepare(request)?;
         let intent = prepared.intent.clone();
-        let branch = self.repo.make_ready(&intent.checkpoint, intent.commit)?;
+        let new = self.repo.make_ready(&intent.checkpoint, intent.commit)?;
         let head = self
             .repo
             .make_head_ready(&intent.checkpoint, &intent.branch)?;
@@ -82,10 +82,6 @@ impl Vault {
                 intent: Box::new(intent.clone()),
             },
         )?;
-        let new = NewTip {
-            commit: intent.commit,
-            ready: Some(&branch),
-        };
         let carried_out = self
             .repo
             .carry_out_begin(&intent, &prepared.refs, &new, &head);
@@ -254,7 +250,7 @@ impl Repo {
         &self,
         intent: &BeginIntent,
         refs: &Refs,
-        new: &NewTip<'_>,
+        new: &NewTip,
         head: &Path,
     ) -> Result<()> {
         let trash = self.new_trash("begin");

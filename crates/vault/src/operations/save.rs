@@ -1,7 +1,6 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Notice, Result};
@@ -18,6 +17,7 @@ use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
+use crate::repo::switch::NewTip;
 use crate::repo::visible::visible_paths;
 use crate::repo::{RepairFor, Repo};
 use crate::scan::Tree;
@@ -64,13 +64,6 @@ pub struct SaveReport {
     pub changed_files: usize,
     /// What the user should hear.
     pub notices: Vec<Notice>,
-}
-
-/// The commit that a branch moves to.
-pub(crate) struct NewTip<'a> {
-    pub commit: ObjectId,
-    /// A durable file with its id, to be put in the place of the branch.
-    pub ready: Option<&'a Path>,
 }
 
 impl Vault {
@@ -192,7 +185,7 @@ impl Vault {
         let snapshot = self.tree.snapshot(id, &taken, control, &submodules);
         snapshot.write(&self.repo.places.vault, Some(&base))?;
         let run = current.intent.run.clone();
-        let ready = self.repo.make_ready(&snapshot.id, commit)?;
+        let new = self.repo.make_ready(&snapshot.id, commit)?;
         self.record(
             &run,
             Step::SaveIntent {
@@ -202,10 +195,6 @@ impl Vault {
                 changed_files: paths.len(),
             },
         )?;
-        let new = NewTip {
-            commit,
-            ready: Some(&ready),
-        };
         self.repo
             .switch_to(&current, &snapshot.id, &new, &refs, &head)?;
         self.record(&run, Step::Saved)?;
@@ -280,7 +269,7 @@ impl Repo {
         &self,
         current: &Current,
         snapshot: &str,
-        new: &NewTip<'_>,
+        new: &NewTip,
         refs: &Refs,
         head: &Head,
     ) -> Result<()> {
@@ -298,14 +287,9 @@ impl Repo {
 
     /// Moves a branch to a commit that was just written. No ref names it yet, so that a
     /// `git gc --prune=now` may take it.
-    pub(crate) fn move_to_new_commit(
-        &self,
-        branch: &str,
-        refs: &Refs,
-        new: &NewTip<'_>,
-    ) -> Result<()> {
+    pub(crate) fn move_to_new_commit(&self, branch: &str, refs: &Refs, new: &NewTip) -> Result<()> {
         let mut tries = PRUNED_TRIES;
-        while let Err(error) = self.move_ref_by(branch, refs, new.commit, new.ready) {
+        while let Err(error) = self.move_ref_by(branch, refs, new.commit, new.ready.as_deref()) {
             if tries == 0 || !self.objects.is_pruned(new.commit) {
                 return Err(error);
             }

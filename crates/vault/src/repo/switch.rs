@@ -28,6 +28,13 @@ const MOVED: &str = "ralphtool: move to checkpoint";
 /// The reflog message for a switch of HEAD.
 const SWITCHED: &str = "ralphtool: switch";
 
+/// The commit that a branch moves to.
+pub(crate) struct NewTip {
+    pub commit: ObjectId,
+    /// A durable file with its id, to be put in the place of the branch.
+    pub ready: Option<PathBuf>,
+}
+
 impl Repo {
     /// Reads refs and HEAD.
     pub(crate) fn observe(&self) -> Result<(Refs, Head)> {
@@ -188,9 +195,8 @@ impl Repo {
     }
 
     /// Writes the index and the branch of a save down beside its snapshot: the barrier that comes
-    /// makes them durable, and all that is left to do after it is to put them in their places. Gives
-    /// the file of the branch.
-    pub(crate) fn make_ready(&self, snapshot: &str, commit: ObjectId) -> Result<PathBuf> {
+    /// makes them durable, and all that is left to do after it is to put them in their places.
+    pub(crate) fn make_ready(&self, snapshot: &str, commit: ObjectId) -> Result<NewTip> {
         let index = Snapshot::index(&self.places.vault, snapshot);
         let branch = Snapshot::folder(&self.places.vault, snapshot).join("branch.ready");
         // Where nothing is tracked there may be none.
@@ -206,7 +212,10 @@ impl Repo {
         }
         let mut file = fs::File::create_new(&branch).tried("create", &branch)?;
         writeln!(file, "{commit}").tried("write", &branch)?;
-        Ok(branch)
+        Ok(NewTip {
+            commit,
+            ready: Some(branch),
+        })
     }
 
     /// Prepares the file that becomes HEAD when it moves to a branch.
