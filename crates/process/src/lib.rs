@@ -74,7 +74,7 @@
 
 mod guard;
 pub mod leftovers;
-mod lines;
+pub mod lines;
 mod link;
 mod protocol;
 mod running;
@@ -93,6 +93,7 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
+pub use lines::Line;
 pub use running::RunningProcess;
 pub use supervisors::Supervisors;
 pub use sweep::Swept;
@@ -198,22 +199,6 @@ pub enum OutputLine<'a> {
     Stdout(Line<'a>),
     /// To standard error, if that goes to a file of its own.
     Stderr(Line<'a>),
-}
-
-/// A line of output, without its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// The line, up to the cap.
-    pub bytes: &'a [u8],
-    /// The line was longer; the rest is only on disk.
-    pub truncated: bool,
-}
-
-impl<'a> Line<'a> {
-    fn new(bytes: &'a [u8], truncated: bool) -> Self {
-        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        Self { bytes, truncated }
-    }
 }
 
 /// How a finished process ended.

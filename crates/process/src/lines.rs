@@ -1,110 +1,206 @@
-//! Splits bytes into lines with a cap on what is held.
+//! Lines of a file that may still be growing, read piece by piece.
 
-use crate::Line;
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 
-/// Cuts a stream of bytes into lines; of a longer line only the start is reported.
-#[derive(Debug)]
-pub(crate) struct LineSplitter {
-    cap: usize,
-    /// The start of a line whose end has not come yet.
-    held: Vec<u8>,
-    truncated: bool,
-    begun: bool,
+/// How much is read at once.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// One line of a file, without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The line, up to the cap.
+    pub bytes: &'a [u8],
+    /// The line was longer; the rest is only on disk.
+    pub truncated: bool,
+    /// Where it begins in the file.
+    pub start: u64,
+    /// Where the next one begins.
+    pub end: u64,
 }
 
-/// How much memory is kept for the next line after a huge one.
-const HELD_FOR_LONG: usize = 64 * 1024;
+/// A place in a file, and the start of the line there as far as it was read. What is held does not
+/// grow with the line: at most `cap` bytes.
+#[derive(Debug)]
+pub struct FileLines {
+    cap: usize,
+    /// The next byte to read.
+    position: u64,
+    /// Where the unfinished line begins.
+    start: u64,
+    /// The unfinished line, up to the cap.
+    held: Vec<u8>,
+    /// The unfinished line is longer.
+    truncated: bool,
+}
 
-impl LineSplitter {
-    /// A splitter that holds at most `cap` bytes of a line.
-    pub(crate) fn new(cap: usize) -> Self {
+impl FileLines {
+    /// Begins at an offset, which must be a line's start.
+    pub fn at(offset: u64, cap: usize) -> Self {
         Self {
             cap,
+            position: offset,
+            start: offset,
             held: Vec::new(),
             truncated: false,
-            begun: false,
         }
     }
 
-    /// Takes more bytes; `each` gets the whole lines.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
-        while let Some(end) = memchr::memchr(b'\n', bytes) {
-            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-            if self.begun {
-                self.keep(line);
-                self.report_held(&mut each);
-            } else {
-                // Most lines are whole in what was read, and need not be copied.
-                let kept = &line[..line.len().min(self.cap)];
-                each(Line::new(kept, kept.len() < line.len()));
+    /// How far the file was read.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Reads at most `most` bytes further and gives each whole line to `each`, until it breaks.
+    /// Returns how many bytes were read; 0 at the end.
+    pub fn read(
+        &mut self,
+        file: &File,
+        most: usize,
+        mut each: impl FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> io::Result<usize> {
+        let mut chunk = vec![0; most.min(CHUNK)];
+        let mut read = 0;
+        while read < most {
+            let want = chunk.len().min(most - read);
+            let got = match file.read_at(&mut chunk[..want], self.position) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            if got == 0 {
+                break;
             }
-            bytes = rest;
+            let (used, flow) = self.split(&chunk[..got], &mut each);
+            read += used;
+            if flow.is_break() {
+                break;
+            }
         }
-        self.keep(bytes);
+        Ok(read)
     }
 
-    /// Ends the stream: a last line without an end is a line too.
-    pub(crate) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
-        if self.begun {
-            self.report_held(&mut each);
+    /// The start of a line whose end has not come yet.
+    pub fn unfinished(&self) -> Option<Line<'_>> {
+        (self.position > self.start).then(|| self.line(&self.held, self.truncated))
+    }
+
+    /// The line that ends here.
+    fn line<'a>(&self, bytes: &'a [u8], truncated: bool) -> Line<'a> {
+        Line {
+            bytes: bytes.strip_suffix(b"\r").unwrap_or(bytes),
+            truncated,
+            start: self.start,
+            end: self.position,
         }
+    }
+
+    /// Cuts bytes into lines; returns how many of them were used before `each` broke.
+    fn split(
+        &mut self,
+        bytes: &[u8],
+        each: &mut impl FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> (usize, ControlFlow<()>) {
+        let mut used = 0;
+        while let Some(length) = memchr::memchr(b'\n', &bytes[used..]) {
+            let line = &bytes[used..used + length];
+            used += length + 1;
+            let flow = if self.position == self.start {
+                // Most lines are whole in what was read, and need not be copied.
+                let kept = &line[..length.min(self.cap)];
+                self.position += length as u64 + 1;
+                each(self.line(kept, kept.len() < length))
+            } else {
+                self.keep(line);
+                self.position += 1;
+                each(self.line(&self.held, self.truncated))
+            };
+            self.start = self.position;
+            self.truncated = false;
+            // One huge line must not keep its memory until the end.
+            if self.held.capacity() > CHUNK {
+                self.held = Vec::new();
+            }
+            self.held.clear();
+            if flow.is_break() {
+                return (used, flow);
+            }
+        }
+        self.keep(&bytes[used..]);
+        (bytes.len(), ControlFlow::Continue(()))
     }
 
     fn keep(&mut self, bytes: &[u8]) {
         let room = self.cap - self.held.len();
-        let kept = &bytes[..bytes.len().min(room)];
-        self.begun |= !bytes.is_empty();
-        self.truncated |= kept.len() < bytes.len();
-        self.held.extend_from_slice(kept);
-    }
-
-    fn report_held(&mut self, each: &mut impl FnMut(Line<'_>)) {
-        each(Line::new(&self.held, self.truncated));
-        self.begun = false;
-        self.truncated = false;
-        self.held.clear();
-        self.held.shrink_to(HELD_FOR_LONG);
+        let kept = bytes.len().min(room);
+        self.held.extend_from_slice(&bytes[..kept]);
+        self.truncated |= kept < bytes.len();
+        self.position += bytes.len() as u64;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pretty_assertions::assert_eq;
+    use std::io::Write as _;
 
-    fn split(cap: usize, pieces: &[&[u8]]) -> Vec<(Vec<u8>, bool)> {
-        let mut splitter = LineSplitter::new(cap);
-        let mut lines = Vec::new();
-        let mut keep = |line: Line<'_>| lines.push((line.bytes.to_vec(), line.truncated));
-        for piece in pieces {
-            splitter.push(piece, &mut keep);
-            assert!(splitter.held.len() <= cap);
+    fn all(bytes: &[u8], cap: usize, most: usize) -> Vec<(String, bool, u64, u64)> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut found = Vec::new();
+        let mut lines = FileLines::at(0, cap);
+        let mut keep = |line: Line<'_>| {
+            let text = String::from_utf8_lossy(line.bytes).into_owned();
+            found.push((text, line.truncated, line.start, line.end));
+            ControlFlow::Continue(())
+        };
+        while lines.read(&file, most, &mut keep).unwrap() > 0 {}
+        if let Some(line) = lines.unfinished() {
+            let _ = keep(line);
         }
-        splitter.finish(&mut keep);
-        lines
-    }
-
-    fn whole(line: &[u8]) -> (Vec<u8>, bool) {
-        (line.to_vec(), false)
+        found
     }
 
     #[test]
-    fn cuts_at_line_ends_wherever_the_pieces_end() {
-        let want = [whole(b"one"), whole(b""), whole(b"t\xffwo"), whole(b"rest")];
-        assert_eq!(split(9, &[b"one\r\n\nt\xffwo\nrest"]), want);
-        assert_eq!(
-            split(9, &[b"on", b"e\r", b"\n", b"\nt\xffw", b"o\nrest"]),
-            want
-        );
-        assert_eq!(split(9, &[b"one\n"]), [whole(b"one")]);
-        assert_eq!(split(9, &[]), []);
-        assert_eq!(split(9, &[b"\n", b"\n"]), [whole(b""), whole(b"")]);
+    fn lines_are_the_same_however_much_is_read_at_once() {
+        let bytes = b"one\r\n\nlonger than ten\nrest";
+        let want = [
+            ("one".to_owned(), false, 0, 5),
+            (String::new(), false, 5, 6),
+            ("longer tha".to_owned(), true, 6, 22),
+            ("rest".to_owned(), false, 22, 26),
+        ];
+        for most in [1, 2, 3, 7, 1000] {
+            assert_eq!(all(bytes, 10, most), want);
+        }
+        assert_eq!(all(b"", 10, 5), []);
     }
 
     #[test]
-    fn keeps_the_start_of_a_long_line_and_goes_on_with_the_next() {
-        let cut = (b"abcd".to_vec(), true);
-        assert_eq!(split(4, &[b"abcdef\nab\n"]), [cut.clone(), whole(b"ab")]);
-        assert_eq!(split(4, &[b"abc", b"def", b"ghi"]), [cut]);
-        assert_eq!(split(4, &[b"abcd\n"]), [whole(b"abcd")]);
+    fn only_the_start_of_a_long_line_is_held() {
+        let cut = ("abcd".to_owned(), true, 0, 7);
+        for most in [1, 2, 3, 1000] {
+            let next = ("ab".to_owned(), false, 7, 10);
+            assert_eq!(all(b"abcdef\nab\n", 4, most), [cut.clone(), next]);
+            let whole = ("abcd".to_owned(), false, 0, 5);
+            assert_eq!(all(b"abcd\n", 4, most), [whole]);
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"abcdefghi").unwrap();
+        let mut lines = FileLines::at(0, 4);
+        let each = |_: Line<'_>| ControlFlow::Continue(());
+        while lines.read(&file, 3, each).unwrap() > 0 {}
+        assert_eq!(lines.held, b"abcd");
+    }
+
+    #[test]
+    fn reading_stops_behind_the_line_that_was_enough() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"one\ntwo\nthree\n").unwrap();
+        let mut lines = FileLines::at(0, 10);
+        let read = lines.read(&file, 100, |_| ControlFlow::Break(())).unwrap();
+        assert_eq!((read, lines.position()), (4, 4));
     }
 }

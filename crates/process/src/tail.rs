@@ -2,13 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::Line;
-use crate::lines::LineSplitter;
+use crate::lines::{CHUNK, FileLines, Line};
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
 /// How much of a file's end is read for its last lines.
 const TAIL_BYTES: u64 = 32 * 1024;
 
@@ -16,50 +14,44 @@ const TAIL_BYTES: u64 = 32 * 1024;
 #[derive(Debug)]
 pub(crate) struct Tail {
     file: File,
-    /// How much may still be read; all there is if it is not set.
-    left: Option<u64>,
-    splitter: LineSplitter,
-    buffer: Vec<u8>,
+    lines: FileLines,
+    /// Where reading stops; at the end of the file if it is not set.
+    end: Option<u64>,
 }
 
 impl Tail {
     /// Follows the file from its present end.
     pub(crate) fn open(path: &Path, line_cap: usize) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::End(0))?;
-        Ok(Self {
-            file,
-            left: None,
-            splitter: LineSplitter::new(line_cap),
-            buffer: vec![0; CHUNK],
-        })
+        let file = File::open(path)?;
+        let lines = FileLines::at(file.metadata()?.len(), line_cap);
+        let end = None;
+        Ok(Self { file, lines, end })
     }
 
     /// Reads one piece, if there is one; `each` gets the whole lines.
-    pub(crate) fn pull(&mut self, each: impl FnMut(Line<'_>)) -> bool {
-        let left = self.left.map_or(CHUNK, |left| to_size(left).min(CHUNK));
+    pub(crate) fn pull(&mut self, mut each: impl FnMut(Line<'_>)) -> bool {
+        let position = self.lines.position();
+        let left = self
+            .end
+            .map_or(u64::MAX, |end| end.saturating_sub(position));
+        let most = usize::try_from(left).map_or(CHUNK, |left| left.min(CHUNK));
+        let read = self.lines.read(&self.file, most, |line| {
+            each(line);
+            ControlFlow::Continue(())
+        });
         // A file that cannot be read now counts as silent; it may come back.
-        let read = self.file.read(&mut self.buffer[..left]).unwrap_or(0);
-        self.left = self.left.map(|left| left - read as u64);
-        self.splitter.push(&self.buffer[..read], each);
-        read > 0
+        read.unwrap_or(0) > 0
     }
 
     /// Reads no further than the present end: another process may never stop writing.
     pub(crate) fn stop_at_end(&mut self) {
-        let position = self.file.stream_position().unwrap_or(0);
-        let length = self.file.metadata().map_or(position, |data| data.len());
-        self.left = Some(length.saturating_sub(position));
+        self.end = Some(self.file.metadata().map_or(0, |data| data.len()));
     }
 
     /// Reports the last line, if it has no end.
-    pub(crate) fn finish(&mut self, each: impl FnMut(Line<'_>)) {
-        self.splitter.finish(each);
+    pub(crate) fn finish(&self, each: impl FnMut(Line<'_>)) {
+        self.lines.unfinished().into_iter().for_each(each);
     }
-}
-
-fn to_size(length: u64) -> usize {
-    usize::try_from(length).unwrap_or(usize::MAX)
 }
 
 /// The last lines of a file, at most `count`; nothing if it cannot be read.

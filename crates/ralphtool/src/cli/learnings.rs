@@ -16,9 +16,9 @@ use crate::launch::only_change;
 use crate::ui::text::clean;
 use crate::ui::words::shell;
 use ralph_base::files::FileError;
+use ralph_process::lines::FileLines;
 use ralph_run::failure::Failure;
 use ralph_run::learnings::file;
-use ralph_run::windows::file_lines::FileLines;
 use ralph_vault::store::{VaultFolder, holder};
 
 /// More of a line is not shown on a terminal.

@@ -5,7 +5,8 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::file_lines::{FileLine, GrowingFile, Marks};
+use super::file_lines::{GrowingFile, Marks};
+use ralph_process::lines::Line;
 
 /// How much of a line is shown.
 const LINE_CAP: usize = 4 * 1024;
@@ -94,7 +95,7 @@ pub enum Search {
     Nowhere,
 }
 
-fn text(line: FileLine<'_>) -> String {
+fn text(line: Line<'_>) -> String {
     let mut text = String::from_utf8_lossy(line.bytes).into_owned();
     if line.truncated {
         text.push('…');

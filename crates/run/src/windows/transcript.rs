@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::file_lines::{FileLine, GrowingFile, Mark, Marks};
+use super::file_lines::{GrowingFile, Mark, Marks};
 use super::text_window::{Caught, Search};
 use ralph_agents::dialect::Output;
 use ralph_agents::transcript::{Entry, EntryReader, Needle, Source, StreamLine, detail};
+use ralph_process::lines::Line;
 
 /// How many of the last entries are held, so that following the end reads nothing twice.
 const LAST_KEPT: usize = 256;
@@ -250,7 +251,7 @@ fn stop_if(enough: bool) -> ControlFlow<()> {
     }
 }
 
-fn stream_line(line: FileLine<'_>) -> StreamLine<'_> {
+fn stream_line(line: Line<'_>) -> StreamLine<'_> {
     StreamLine {
         bytes: line.bytes,
         truncated: line.truncated,
