@@ -6,7 +6,6 @@
 pub(crate) mod agents;
 mod all;
 pub mod file;
-mod file_text;
 pub mod files;
 mod gate;
 mod key_table;
@@ -17,7 +16,6 @@ mod on_finish;
 mod prices;
 mod tamper;
 pub mod trust;
-pub mod trusted;
 mod value;
 pub mod variables;
 
@@ -99,8 +97,8 @@ impl Settings {
         layers: impl IntoIterator<Item = PartialSettings>,
     ) -> Result<Self, SettingsProblem> {
         let layers = layers.into_iter();
-        let said = layers.fold(PartialSettings::default(), PartialSettings::overlaid_by);
-        let settings = said.resolve();
+        let merged = layers.fold(PartialSettings::default(), PartialSettings::overlaid_by);
+        let settings = merged.resolve();
         settings.check_agents()?;
         Ok(settings)
     }
@@ -150,7 +148,7 @@ impl SettingsProblem {
     }
 }
 
-/// The known name that looks most like the given one, if any does.
+/// The known name that is most similar to the given one, if one is similar enough.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let wanted = name.to_lowercase().replace('-', "_");
     known

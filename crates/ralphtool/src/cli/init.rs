@@ -15,7 +15,7 @@ use ralph_base::files::write_new;
 use ralph_run::failure::Failure;
 use ralph_run::init::{Proposal, candidates, decide, survey, text};
 use ralph_run::settings::files::REPOSITORY_FILE;
-use ralph_run::settings::trusted::Allowance;
+use ralph_run::settings::trust::Allowance;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,7 +11,7 @@ use crate::launch::trust;
 use crate::ui::text::clean;
 use ralph_run::failure::Failure;
 use ralph_run::settings::files::REPOSITORY_FILE;
-use ralph_run::settings::trusted::revoke;
+use ralph_run::settings::trust::revoke;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
-use super::file_text::FileText;
+use super::file::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
@@ -21,8 +21,8 @@ use ralph_vault::tree::guard::Limits;
 macro_rules! resolved {
     (type $type:ty) => { Option<Sourced<$type>> };
     (type $type:ty = $default:expr) => { Sourced<$type> };
-    (value $said:expr) => { $said };
-    (value $said:expr, $default:expr) => { $said.unwrap_or_else(|| Sourced::new($default, Origin::Default)) };
+    (value $setting:expr) => { $setting };
+    (value $setting:expr, $default:expr) => { $setting.unwrap_or_else(|| Sourced::new($default, Origin::Default)) };
     (given $setting:expr) => { $setting.as_ref() };
     (given $setting:expr, $default:expr) => { Some(&$setting) };
 }
@@ -54,7 +54,7 @@ macro_rules! settings {
         /// The variables that are settings.
         pub(super) const VARIABLES: &[&str] = &[$($($($variable,)?)*)*];
 
-        /// One layer: what was said, and nothing else.
+        /// One layer: only the settings that it gives.
         #[derive(Debug, Clone, Default, PartialEq, Eq)]
         pub struct PartialSettings {
             $($(pub $field: Option<Sourced<<$type as Read>::Value>>,)*)*
@@ -71,7 +71,7 @@ macro_rules! settings {
         }
 
         impl PartialSettings {
-            /// Puts a later layer over this one. What it says wins; lists such as the gates are
+            /// Puts a later layer over this one. The later value wins; lists such as the gates are
             /// replaced whole, tables with names are merged by name.
             #[must_use]
             pub fn overlaid_by(mut self, later: Self) -> Self {

@@ -1,19 +1,18 @@
-//! Finds and reads the configuration files; what they mean is said in `file.rs`.
+//! Finds and reads the configuration files; `file.rs` interprets their text.
 
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::settings::trust::{Claim, TrustQuestion};
-use crate::settings::trusted::Allowance;
+use crate::settings::trust::{Allowance, Claim, TrustQuestion};
 use crate::settings::{PartialSettings, Settings, SettingsProblem, file, variables};
 use ralph_base::files::absent;
 
 /// The name of the file in the repository root.
 pub const REPOSITORY_FILE: &str = "ralphtool.toml";
 
-/// Where settings are looked for.
+/// Where settings are searched.
 #[derive(Debug)]
 pub struct Places<'a> {
     /// The repository's root.
@@ -54,9 +53,9 @@ pub struct RepositoryFile {
     /// The allowance it needs for that.
     pub allowance: Allowance,
     is_allowed: bool,
-    /// All that it says.
+    /// All its settings.
     whole: Box<PartialSettings>,
-    /// The same without what has to be allowed.
+    /// Its settings without those that have to be allowed.
     harmless: Box<PartialSettings>,
 }
 

@@ -11,7 +11,7 @@ pub struct KeyTable {
     /// How it is opened; empty for the top of the file.
     pub header: &'static str,
     pub about: &'static str,
-    /// What it may look like, where its keys only make sense together.
+    /// An example, where its keys only make sense together.
     pub example: Option<&'static str>,
     pub keys: &'static [KeyInfo],
 }
@@ -28,15 +28,15 @@ pub struct KeyInfo {
     /// where it only decides how ralphtool itself works: it starts nothing, sets no variable of any
     /// program, opens no path and removes nothing.
     pub asks: Option<&'static str>,
-    /// The variable that says the same.
+    /// The variable that sets it too.
     pub variable: Option<&'static str>,
-    /// The flag of `loop` and `resume` that says the same.
+    /// The flag of `loop` and `resume` that sets it too.
     pub flag: Option<&'static str>,
     /// What it is for, in lines that fit a comment.
     pub about: &'static str,
 }
 
-/// What holds where a key is left out.
+/// What applies if a key is left out.
 #[derive(Debug, Clone, Copy)]
 pub enum Without {
     /// A value, as TOML has it.
@@ -58,7 +58,7 @@ impl Without {
         }
     }
 
-    /// What holds without the key, for users.
+    /// What applies without the key, for users.
     pub fn words(self) -> String {
         match self {
             Self::Default(value) => format!("`{}`", value()),
@@ -102,7 +102,7 @@ macro_rules! optional {
 }
 pub(super) use optional;
 
-/// Declares a table whose keys become one value: the struct holds what a file says of each key, or
+/// Declares a table whose keys become one value: the struct holds each key's value in the file, or
 /// its default.
 macro_rules! table {
     (

@@ -1,4 +1,4 @@
-//! What is made of an attempt that tampers with what judges it.
+//! Which changes of an attempt count as tampering with what judges it, and what follows from them.
 
 use std::fmt;
 

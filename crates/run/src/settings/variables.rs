@@ -34,7 +34,7 @@ const INTERNAL: [&str; 14] = [
     "RALPHTOOL_KILL_LOG",
 ];
 
-/// What the variables say, and warnings about those that say nothing.
+/// The settings in variables, and warnings about variables that set nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Variables {
     /// The layer.

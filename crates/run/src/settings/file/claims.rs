@@ -1,10 +1,10 @@
-//! What a settings file asks for that counts only after the user has allowed it. Which keys those
-//! are is said in the one list of keys.
+//! What a settings file asks for that counts only after the user has allowed it: the keys whose rows
+//! have `asks`.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::settings::file_text::FileText;
+use super::FileText;
 use crate::settings::keys::{KeyTable, TABLES};
 use crate::settings::trust::Claim;
 use crate::settings::value::{Item, Key};

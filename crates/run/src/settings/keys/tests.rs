@@ -71,7 +71,7 @@ const fn expected(kind: Kind) -> &'static str {
 }
 
 #[test]
-fn each_key_is_of_the_kind_that_is_told() {
+fn each_key_is_of_the_kind_that_is_documented() {
     for table in &TABLES {
         for key in table.keys {
             let text = file_with(table, key, "2026-01-01");
