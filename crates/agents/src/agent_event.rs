@@ -1,4 +1,4 @@
-//! What an agent says and does while it works, whatever its own stream looks like.
+//! What an agent says and does while it works, in the same form for all agents.
 
 use std::borrow::Cow;
 

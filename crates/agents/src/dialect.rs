@@ -35,7 +35,7 @@ pub trait StreamReader: std::fmt::Debug {
     /// Sets the folder the agent works in; files are named as seen from there.
     fn set_folder(&mut self, _folder: &str) {}
 
-    /// Takes note that the process has ended and nothing more will come.
+    /// Records that the process has ended and nothing more will come.
     fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent>;
 
     /// What the stream amounts to so far.

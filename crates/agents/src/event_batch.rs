@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_last_event_of_each_kind_is_kept_in_order() {
-        let said = [
+        let all = [
             text("one"),
             used(1),
             call("a"),
@@ -137,16 +137,16 @@ mod tests {
             text(""),
         ];
         let last = [text("three"), used(2), call("b")];
-        assert_eq!(batch(DetailLevel::Latest, &said), last);
+        assert_eq!(batch(DetailLevel::Latest, &all), last);
         let tools = [text("one"), used(1), call("a"), text("three"), used(2)];
         let tools: Vec<AgentEvent> = tools.into_iter().chain([call("b"), text("")]).collect();
-        assert_eq!(batch(DetailLevel::ToolCalls, &said), tools);
-        assert_eq!(batch(DetailLevel::All, &said), said);
+        assert_eq!(batch(DetailLevel::ToolCalls, &all), tools);
+        assert_eq!(batch(DetailLevel::All, &all), all);
     }
 
     #[test]
     fn an_event_with_consequences_keeps_its_place() {
-        let said = [
+        let all = [
             text("one"),
             used(1),
             FINAL,
@@ -155,10 +155,10 @@ mod tests {
             FINAL,
         ];
         let want = [text("one"), used(1), FINAL, text("three"), FINAL];
-        assert_eq!(batch(DetailLevel::Latest, &said), want);
+        assert_eq!(batch(DetailLevel::Latest, &all), want);
         // A blank line shows that the agent continued.
-        let said = [text("one"), FINAL, text(""), FINAL];
-        assert_eq!(batch(DetailLevel::Latest, &said), said);
+        let all = [text("one"), FINAL, text(""), FINAL];
+        assert_eq!(batch(DetailLevel::Latest, &all), all);
     }
 
     #[test]

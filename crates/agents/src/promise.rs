@@ -4,8 +4,8 @@
 //! around the whole tag are forgiven; prose, list items, block quotes and code fences are not.
 //! As in `CommonMark`, a fence that is never closed covers the rest of the text, except its last
 //! line: models often lose count of fences, and a closing word is meant. The last
-//! promise wins. A FAILED tag whose end never came (a text cut short) still counts: taking it
-//! for silence would let an earlier COMPLETE stand.
+//! promise wins. A FAILED tag whose end never came (a text cut short) still counts: ignoring it
+//! would let an earlier COMPLETE stand.
 
 mod line;
 
@@ -32,7 +32,7 @@ pub struct PromiseScanner {
     fence: Option<Fence>,
     /// The tags outside of fences.
     tags: Tags,
-    /// The tag that ends on the last line with text so far, whatever fences came before.
+    /// The tag that ends on the last line with text so far, inside a fence or not.
     last: Tags,
 }
 
@@ -45,7 +45,7 @@ struct Tags {
 }
 
 impl Tags {
-    fn take_line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if let Some((emphasis, rest)) = opening(line) {
             match closing(rest, emphasis) {
                 TagEnd::After(body) => {
@@ -100,7 +100,7 @@ struct OpenTag {
 }
 
 impl PromiseScanner {
-    /// Takes the next piece of the text; pieces may end anywhere.
+    /// Reads the next piece of the text; pieces may end anywhere.
     pub fn feed(&mut self, text: &str) {
         let mut pieces = text.split('\n');
         if let Some(first) = pieces.next() {
@@ -122,10 +122,10 @@ impl PromiseScanner {
             && memchr::memchr3(b'<', b'`', b'~', line).is_none()
     }
 
-    /// Takes a whole line, without its end.
+    /// Reads a whole line, without its end.
     pub fn line(&mut self, text: &str) {
         if self.line.is_empty() && text.len() <= WHOLE_CAP {
-            return self.take_line(text);
+            return self.read_line(text);
         }
         self.line.push(text);
         self.end_line();
@@ -142,16 +142,16 @@ impl PromiseScanner {
 
     fn end_line(&mut self) {
         let line = self.line.take();
-        self.take_line(&line);
+        self.read_line(&line);
     }
 
-    fn take_line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if !line.trim().is_empty() || self.last.open.is_some() {
             self.last.found = None;
-            self.last.take_line(line);
+            self.last.read_line(line);
         }
         if !self.fence_line(line) {
-            self.tags.take_line(line);
+            self.tags.read_line(line);
         } else if self.tags.continue_tag(line) {
             // A fence inside the reason ends with the tag.
             self.fence = None;

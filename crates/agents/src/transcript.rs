@@ -23,7 +23,7 @@ pub struct Entry {
     pub source: Source,
 }
 
-/// A stretch of a stream.
+/// A range of bytes of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
     /// Where it begins, in bytes.
@@ -33,7 +33,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The stretch from one byte to before another.
+    /// The range from one byte to before another.
     pub fn between(start: u64, end: u64) -> Self {
         Self {
             offset: start,
@@ -98,7 +98,7 @@ impl EntryReader {
         self.list.joiner.is_light()
     }
 
-    /// Takes the next line; finished entries go to `entries`.
+    /// Reads the next line; finished entries go to `entries`.
     pub fn line(&mut self, line: StreamLine<'_>, entries: &mut Vec<Entry>) {
         self.list.source = line.source;
         self.reader.read(line.bytes, line.truncated, &mut self.list);
@@ -189,12 +189,12 @@ fn is_shown(event: &AgentEvent) -> bool {
     }
 }
 
-/// A needle that is looked for in entries, whatever its case.
+/// A text to search for in entries, ignoring case.
 #[derive(Debug, Clone)]
 pub struct Needle(String);
 
 impl Needle {
-    /// Prepares a text to be looked for.
+    /// Prepares a text to search for.
     pub fn new(text: &str) -> Self {
         Self(text.to_lowercase())
     }

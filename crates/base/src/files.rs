@@ -1,5 +1,5 @@
 //! Files, the careful way: whole or not at all, never through a symbolic link, never unlinked
-//! when they can be moved, and durable when it is said that they are.
+//! when they can be moved, and durable where the documentation promises it.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Read as _, Write};
@@ -182,7 +182,7 @@ fn filled(
     Ok(temporary)
 }
 
-/// Copies a file with its modification time to the nanosecond; gives false where there is none.
+/// Copies a file with its modification time to the nanosecond; returns false if there is none.
 ///
 /// An index copied with a new time hides edits made in the second of its last write from git.
 pub fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
@@ -208,7 +208,7 @@ pub fn copy_with_time(from: &Path, to: &Path) -> Result<bool, FileError> {
 /// Creates a private folder with its parents.
 pub fn create_private_folder(path: &Path) -> Result<(), FileError> {
     use std::os::unix::fs::DirBuilderExt;
-    // Most are there already, and to look is much cheaper than to try.
+    // Most are there already, and checking is much cheaper than trying to create one.
     if path.is_dir() {
         return Ok(());
     }
@@ -296,7 +296,7 @@ pub fn free_name(path: &Path) -> PathBuf {
     candidate
 }
 
-/// Gives the owner write and search rights on a folder; returns the mode it had.
+/// Grants the owner write and search rights on a folder; returns the mode it had.
 pub fn make_writable(folder: &Path) -> Option<u32> {
     let mode = fs::symlink_metadata(folder).ok()?.mode() & 0o7777;
     if mode & 0o700 == 0o700 {

@@ -40,8 +40,8 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Lets the allocator keep memory that is freed and soon wanted again. By default glibc gives it
-/// back to the system as soon as 128 kB are free, several times for each story. It raises that limit
+/// Lets the allocator keep memory that is freed and soon needed again. By default glibc returns it
+/// to the system as soon as 128 kB are free, several times for each story. It raises that limit
 /// to twice the size of the largest block that was ever freed.
 pub fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));

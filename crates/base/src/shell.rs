@@ -18,7 +18,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_path_is_one_word_whatever_is_in_it() {
+    fn a_path_with_any_characters_is_one_word() {
         let names = [
             "plain/path-1.txt",
             "",

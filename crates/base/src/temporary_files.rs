@@ -1,5 +1,5 @@
-//! Temporary files that a process left when it died. Each may be half a file; its name says whose it
-//! was.
+//! Temporary files that a process left when it died. Each may be half a file; its name has the number
+//! of the process.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -54,7 +54,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn halves_of_dead_processes_are_moved_whatever_lives_under_their_numbers() {
+    fn halves_of_dead_processes_are_moved_even_if_their_numbers_are_reused() {
         let folder = tempfile::tempdir().unwrap();
         let (own, trash) = (folder.path().join("own"), folder.path().join("trash"));
         fs::create_dir(&own).unwrap();

@@ -24,7 +24,7 @@ pub(crate) struct Place<'a> {
 pub(crate) fn pair_up(old: &[Place<'_>], new: &[Place<'_>]) -> Vec<Option<usize>> {
     let mut pairing = Pairing {
         pairs: vec![None; old.len()],
-        taken: vec![false; new.len()],
+        paired: vec![false; new.len()],
     };
     let (old_words, new_words) = (words(old), words(new));
     let (old, new) = (with_home(old, &old_words), with_home(new, &new_words));
@@ -57,7 +57,7 @@ struct Pairing {
     /// By old place.
     pairs: Vec<Option<usize>>,
     /// By new place.
-    taken: Vec<bool>,
+    paired: Vec<bool>,
 }
 
 impl Pairing {
@@ -65,7 +65,7 @@ impl Pairing {
     fn pair_equal<K: Hash + Eq>(&mut self, old: &[K], new: &[K]) {
         let mut free: HashMap<&K, Vec<usize>> = HashMap::new();
         for (index, key) in new.iter().enumerate().rev() {
-            if !self.taken[index] {
+            if !self.paired[index] {
                 free.entry(key).or_default().push(index);
             }
         }
@@ -85,9 +85,9 @@ impl Pairing {
             }
             let partner = new
                 .iter()
-                .zip(&self.taken)
-                .position(|((other, longer), taken)| {
-                    !taken && other == home && extends(longer, words)
+                .zip(&self.paired)
+                .position(|((other, longer), paired)| {
+                    !paired && other == home && extends(longer, words)
                 });
             self.pair(index, partner);
         }
@@ -96,7 +96,7 @@ impl Pairing {
     fn pair(&mut self, old: usize, new: Option<usize>) {
         self.pairs[old] = new;
         if let Some(new) = new {
-            self.taken[new] = true;
+            self.paired[new] = true;
         }
     }
 }

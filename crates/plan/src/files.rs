@@ -184,7 +184,7 @@ fn replace_target(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(target.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
-/// Gives the new file the old one's owner and group where we may.
+/// Sets the old file's owner and group on the new one, if permitted.
 fn keep_owner(file: &File, old: &Metadata) {
     let same = file
         .metadata()

@@ -44,7 +44,7 @@ impl Found {
         })
     }
 
-    /// The plan in a file, whatever is in it.
+    /// The plan in a file. Its content is not checked.
     pub(crate) fn in_file(path: &Path) -> Self {
         let folder = path.parent().and_then(|it| fs::canonicalize(it).ok());
         let folder = folder.filter(|_| path.ends_with(spec_folder::TASKS));
@@ -74,7 +74,7 @@ impl Found {
     }
 }
 
-/// Finds all plans that are not `OpenSpec`'s. Each format is looked for from the folder upwards
+/// Finds all plans that are not `OpenSpec`'s. Each format is searched from the folder upwards
 /// until some of its plans are found: a project inside a project has its own.
 pub(crate) fn find(around: &Surroundings) -> Result<Vec<Found>, SourceError> {
     let projects = around.searched_folders()?;

@@ -3,7 +3,7 @@
 /// The longest slug, in characters.
 const SLUG_LENGTH: usize = 40;
 
-/// The longest number taken as one: `2026.11.15` yes, a page of digits no.
+/// The longest text that counts as a number: `2026.11.15` does, a page of digits does not.
 const NUMBER_LENGTH: usize = 16;
 
 /// Words that may stand before the number of a group.
@@ -22,7 +22,7 @@ const GROUP_WORDS: [&str; 12] = [
     "任务",
 ];
 
-/// A heading taken apart.
+/// The parts of a heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     /// The group's number as written, such as `2` or `1.1`.

@@ -21,7 +21,7 @@ pub use crate::formats::speckit::current_feature;
 pub use crate::formats::{read_stories, tick_of};
 pub use crate::surroundings::Surroundings;
 pub use list::{Survey, survey};
-pub use outside::{keep_outside, keep_outside_again, put_back_outside};
+pub use outside::{keep_outside, keep_outside_again, restore_outside};
 pub use target::{name_of, read_target};
 
 /// Reads a change again, from where it was read before.
@@ -83,7 +83,7 @@ pub fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck, Sourc
 }
 
 /// Restores the boxes of other stories that an attempt changed; returns their tasks.
-pub fn put_back_foreign(check: &StoryCheck) -> Result<Vec<String>, SourceError> {
+pub fn restore_foreign(check: &StoryCheck) -> Result<Vec<String>, SourceError> {
     write_edits(check.foreign.iter().map(|foreign| &foreign.edit))?;
     let tasks = check.foreign.iter().map(|foreign| foreign.task.clone());
     Ok(tasks.collect())

@@ -91,7 +91,7 @@ impl Draft {
     }
 }
 
-/// A stretch of lines under one heading or item.
+/// The lines under one heading or item.
 struct Segment {
     lines: Range<usize>,
     /// The level of its heading, 0 if it has none.
@@ -256,7 +256,7 @@ fn with_title(mut label: Label, file: &str) -> Label {
     label
 }
 
-/// Gives every task to its segment; a fenced one outside all of them to the segment before it.
+/// Groups tasks by segment; a fenced one outside all of them goes to the segment before it.
 fn distribute(tasks: Vec<Task>, segments: &[Segment]) -> Vec<Vec<Task>> {
     let mut groups: Vec<Vec<Task>> = segments.iter().map(|_| Vec::new()).collect();
     for task in tasks {

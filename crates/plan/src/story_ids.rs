@@ -64,26 +64,26 @@ fn prefix_with_files(candidates: &[Candidate<'_>], names: &mut [Name]) {
     }
 }
 
-/// Numbers keep their name; slugs that are taken get `-2`, `-3` and so on.
+/// Numbers keep their name; slugs that are used get `-2`, `-3` and so on.
 fn make_unique(names: Vec<Name>) -> Vec<StoryId> {
     let numbers = names.iter().filter(|name| name.is_number);
-    let mut taken: HashSet<String> = numbers.map(|name| name.text.clone()).collect();
+    let mut used: HashSet<String> = numbers.map(|name| name.text.clone()).collect();
     names
         .into_iter()
         .map(|name| {
             if name.is_number {
                 StoryId(name.text)
             } else {
-                StoryId(free(&name.text, &mut taken))
+                StoryId(unused(&name.text, &mut used))
             }
         })
         .collect()
 }
 
-fn free(slug: &str, taken: &mut HashSet<String>) -> String {
+fn unused(slug: &str, used: &mut HashSet<String>) -> String {
     let mut name = slug.to_owned();
     let mut count = 1;
-    while !taken.insert(name.clone()) {
+    while !used.insert(name.clone()) {
         count += 1;
         name = format!("{slug}-{count}");
     }

@@ -60,7 +60,7 @@ fn labelled(raw: &str) -> Option<(String, String)> {
     Some((id.to_owned(), text))
 }
 
-/// Takes the opening emphasis or backtick off.
+/// Removes the opening emphasis or backtick.
 fn strip_wrap(raw: &str) -> (&str, &str) {
     ["**", "`"]
         .into_iter()

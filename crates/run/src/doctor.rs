@@ -111,7 +111,7 @@ pub struct Scope {
     /// The configuration file asked for.
     pub config: Option<PathBuf>,
     pub home: Option<PathBuf>,
-    /// Where changes are looked for.
+    /// Where changes are searched.
     pub surroundings: Surroundings,
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -144,8 +144,8 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
     findings.extend(configured);
     let mut agents = Vec::new();
     if let Some(allowed) = settings.and_then(|found| found.allowed) {
-        let (words, healths) = agents::check(&allowed, scope, root).await;
-        findings.extend(words);
+        let (found, healths) = agents::check(&allowed, scope, root).await;
+        findings.extend(found);
         agents = healths;
     }
     findings.extend(source::check(scope));

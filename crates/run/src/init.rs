@@ -1,6 +1,6 @@
 //! What a repository is made of, as far as its tests are concerned: which commands check it.
 //!
-//! Nothing is run and nothing is looked at here. Commands are proposed only where the repository
+//! Nothing is run and no file is read here. Commands are proposed only where the repository
 //! shows that it uses them: a manifest, a lock file, a script, a target, a configuration.
 
 mod rules;
@@ -12,10 +12,10 @@ pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One folder of a repository, as it was looked at.
+/// One folder of a repository, as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// Seen from the top folder; empty for the top folder itself.
+    /// Relative to the top folder; empty for the top folder itself.
     pub path: String,
     /// Names of its files, and of its folders with a `/` at the end.
     pub entries: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Whether rules look into files of this name; the others matter by their name alone.
+    /// Whether rules read files of this name; the others matter by their name alone.
     fn is_read(name: &str) -> bool {
         rules::reads(name) || scripts::reads(name)
     }
@@ -183,9 +183,9 @@ fn name_of(candidate: &Candidate, all: &[Candidate]) -> String {
     }
 }
 
-fn unused(name: String, taken: &[Proposal]) -> String {
-    let is_taken = |name: &str| taken.iter().any(|it| it.name == name);
+fn unused(name: String, proposals: &[Proposal]) -> String {
+    let is_used = |name: &str| proposals.iter().any(|it| it.name == name);
     let numbered = (2..).map(|number| format!("{name} {number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(|name| !is_taken(name)).unwrap_or(name)
+    names.find(|name| !is_used(name)).unwrap_or(name)
 }

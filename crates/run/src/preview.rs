@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_told_in_a_line() {
+    fn the_tree_is_summarized_in_a_line() {
         assert_eq!(tree(0, 0, &[]), Vec::<String>::new());
         assert_eq!(
             tree(0, 1, &[]),

@@ -11,7 +11,7 @@ use crate::words::in_ms;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
-/// What is known of a run besides its records.
+/// The facts about a run that are not in its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
     /// The run.
@@ -262,7 +262,7 @@ impl Status {
         }
     }
 
-    /// What of it is worth a line of its own when it changes.
+    /// The part that is worth a new line when it changes.
     pub fn turn(&self) -> impl PartialEq + use<> {
         let doing = self.doing.as_ref().map(|doing| match doing {
             Activity::Between => String::new(),

@@ -1,5 +1,5 @@
 //! Tamper checks: what an attempt changed that it should not have, because gates and readers could
-//! no longer tell whether the work is done. Whether a finding warns or fails is up to the policy.
+//! no longer judge whether the work is done. Whether a finding warns or fails is up to the policy.
 
 mod config;
 mod languages;

@@ -76,7 +76,7 @@ pub struct Login {
 pub struct Probe {
     pub arguments: &'static [&'static str],
     /// What its exit code and standard output mean, if they mean anything.
-    pub reads: fn(code: i32, said: &str) -> Option<bool>,
+    pub reads: fn(code: i32, stdout: &str) -> Option<bool>,
 }
 
 /// The arguments that make any of the agents print its version.

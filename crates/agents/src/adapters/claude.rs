@@ -16,7 +16,7 @@ use crate::dialect::json::{count, is_true, items, short, size, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble, TurnEnd};
 
-/// Why a turn ended whose conversation outgrew the model's context.
+/// The reason a turn ends with if its conversation outgrew the model's context.
 const OVERFLOW: &str = "prompt_too_long";
 /// How the error begins that says so.
 const TOO_LONG: &str = "Prompt is too long";
@@ -88,7 +88,7 @@ pub static ADAPTER: Adapter = Adapter {
     login: Login {
         probe: Some(Probe {
             arguments: &["auth", "status"],
-            reads: |code, said| said.contains("loggedIn").then_some(code == 0),
+            reads: |code, stdout| stdout.contains("loggedIn").then_some(code == 0),
         }),
         files: &[],
         variables: &[],
@@ -272,7 +272,7 @@ pub(super) fn on_tool_results(line: &Value, stream: &mut StreamState) {
     }
 }
 
-/// Takes the final text of a result; true if the result is a failure.
+/// Reads the final text of a result; true if the result is a failure.
 pub(super) fn begin_result(line: &Value, stream: &mut StreamState) -> bool {
     if let Some(text) = line["result"].as_str() {
         stream.set_final_text(text);

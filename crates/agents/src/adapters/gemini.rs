@@ -1,7 +1,7 @@
 //! Gemini CLI: one JSON object per line (`stream-json`), the agent's words in pieces.
 //!
 //! It repeats the prompt, which is not its own word. Words of an answer that broke off are not
-//! taken back; the last promise counts, and after a tool call the search starts over. Its exit
+//! withdrawn; the last promise counts, and after a tool call the search starts over. Its exit
 //! code is an HTTP status modulo 256.
 
 mod quota;
@@ -98,7 +98,7 @@ impl Parser for Gemini {
                 let bytes = size(&line["output"]) + size(&line["error"]["message"]);
                 stream.tool_result(bytes, line["status"] == "error");
             }
-            // A warning, such as a loop that was stopped; what was said before it is void.
+            // A warning, such as a loop that was stopped; promises before it are void.
             ("error", _) => {
                 stream.forget_promise();
                 stream.error(text(&line["message"]));
@@ -144,8 +144,8 @@ fn trouble_by(ended: &ProcessEnd<'_>, stream: &StreamState) -> Option<Trouble> {
     let code = ended.code.filter(|code| *code != 0)?;
     let trouble = match (stream.turn, &stream.trouble) {
         (TurnEnd::Open, _) if code == NO_LOGIN => {
-            let said = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
-            Trouble::auth(said.unwrap_or("not logged in").trim(), LOG_IN)
+            let last = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
+            Trouble::auth(last.unwrap_or("not logged in").trim(), LOG_IN)
         }
         (TurnEnd::Open, None) => {
             let status = status_of(code)?;

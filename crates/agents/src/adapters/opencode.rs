@@ -75,7 +75,7 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     login: Login {
         probe: Some(Probe {
             arguments: &["auth", "list"],
-            reads: |_, said| credentials_in(said),
+            reads: |_, stdout| credentials_in(stdout),
         }),
         files: &[".local/share/opencode/auth.json"],
         variables: &["OPENCODE_API_KEY", "OPENCODE_AUTH_CONTENT"],
@@ -86,9 +86,9 @@ pub(crate) static ADAPTER: Adapter = Adapter {
 
 /// Whether any credential is listed. None is only a doubt: a provider in the configuration may
 /// need none.
-fn credentials_in(said: &str) -> Option<bool> {
+fn credentials_in(stdout: &str) -> Option<bool> {
     let count = |noun: &str| {
-        let (before, _) = said.split_once(noun)?;
+        let (before, _) = stdout.split_once(noun)?;
         before.split_whitespace().next_back()?.parse::<u32>().ok()
     };
     let stored = count(" credential");
@@ -148,7 +148,7 @@ impl Parser for Opencode {
     }
 }
 
-/// A step overrules whatever came before it.
+/// A step overrules everything before it.
 fn begin_step(stream: &mut StreamState) {
     stream.resume();
     stream.forget_promise();

@@ -409,9 +409,9 @@ fn every_recording_is_in_the_table() {
         .filter_map(|name| Some(name.strip_suffix(".jsonl")?.to_owned()))
         .collect();
     there.sort();
-    let mut told: Vec<&str> = TABLE.iter().map(|(name, ..)| *name).collect();
-    told.sort_unstable();
-    assert_eq!(there, told);
+    let mut listed: Vec<&str> = TABLE.iter().map(|(name, ..)| *name).collect();
+    listed.sort_unstable();
+    assert_eq!(there, listed);
 }
 
 /// Numbers that are the same in every run.

@@ -93,7 +93,7 @@ impl<P: Parser> StreamReader for JsonReader<P> {
 
 /// What is known of a stream so far, and the events of the line that is being read.
 ///
-/// Its methods keep the two consistent: whatever is reported ends a line of text that arrived in
+/// Its methods keep the two consistent: every report ends a line of text that arrived in
 /// pieces, and a tool call of the main agent voids what it promised before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamState {
@@ -241,7 +241,7 @@ impl StreamState {
         self.promise = PromiseScanner::default();
     }
 
-    /// The agent's final message is this one, whatever it said before.
+    /// The agent's final message is this one; promises in earlier text do not count.
     pub(crate) fn set_final_text(&mut self, text: &str) {
         self.forget_promise();
         self.promise.feed(text);

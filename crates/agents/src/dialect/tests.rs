@@ -20,30 +20,30 @@ fn words(text: &str) -> AgentEvent {
 
 #[test]
 fn a_promise_is_the_final_message_of_text_until_something_follows_it() {
-    let told = |lines: &[&str]| {
+    let reported = |lines: &[&str]| {
         let mut reader = Output::Text.reader(&jiff::Zoned::default());
         let finals = |events: Vec<AgentEvent>| {
             let is_final = |event: &AgentEvent| matches!(event, AgentEvent::Final { .. });
             events.iter().any(is_final)
         };
-        let mut told: Vec<bool> = lines
+        let mut reported: Vec<bool> = lines
             .iter()
             .map(|line| finals(reader.line(line.as_bytes(), false)))
             .collect();
-        told.push(finals(reader.end(&ProcessEnd::default())));
-        told
+        reported.push(finals(reader.end(&ProcessEnd::default())));
+        reported
     };
     let complete = "<promise>COMPLETE</promise>";
-    assert_eq!(told(&["working"]), [false, true]);
-    assert_eq!(told(&["working", complete]), [false, true, false]);
-    assert_eq!(told(&[complete, ""]), [true, true, false]);
-    assert_eq!(told(&[complete, "one more thing"]), [true, false, true]);
+    assert_eq!(reported(&["working"]), [false, true]);
+    assert_eq!(reported(&["working", complete]), [false, true, false]);
+    assert_eq!(reported(&[complete, ""]), [true, true, false]);
+    assert_eq!(reported(&[complete, "one more thing"]), [true, false, true]);
     assert_eq!(
-        told(&["I will say <promise>COMPLETE</promise> later"]),
+        reported(&["I will say <promise>COMPLETE</promise> later"]),
         [false, true]
     );
     assert_eq!(
-        told(&["<Promise>failed: a", "b</PROMISE>"]),
+        reported(&["<Promise>failed: a", "b</PROMISE>"]),
         [false, true, false]
     );
 }
@@ -54,12 +54,12 @@ fn text_is_all_the_agents_own() {
         Output::Text,
         &["working", "<promise>FAILED: a", "b</promise>"],
     );
-    let said = [
+    let texts = [
         words("working"),
         words("<promise>FAILED: a"),
         words("b</promise>"),
     ];
-    assert_eq!(events[..3], said);
+    assert_eq!(events[..3], texts);
     assert_eq!(events[3..], [AgentEvent::Final { is_error: false }]);
     let want = StreamEnd {
         promise: Some(Promise::Failed("a\nb".into())),

@@ -35,7 +35,7 @@ impl LineBuffer {
         self.head.is_empty()
     }
 
-    /// Gives the line and begins the next one.
+    /// Returns the line and begins the next one.
     pub(super) fn take(&mut self) -> String {
         let mut bytes = std::mem::take(&mut self.head);
         bytes.append(&mut self.tail);

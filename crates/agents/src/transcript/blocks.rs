@@ -33,7 +33,7 @@ impl Joiner {
         self.block.as_ref().is_none_or(|block| block.lines == 1)
     }
 
-    /// Takes a line and gives the block that ended before it.
+    /// Adds a line; returns the block that ended before it.
     pub(super) fn add(&mut self, line: &str, source: Source) -> Option<(String, Source)> {
         if line.trim().is_empty() && self.fence.is_none() {
             return self.take();

@@ -108,7 +108,7 @@ fn an_untouched_file_leaves_the_story_open_and_nothing_else() {
 }
 
 #[test]
-fn boxes_of_other_stories_are_put_back_even_where_texts_repeat() {
+fn boxes_of_other_stories_are_restored_even_if_texts_repeat() {
     let after = indoc! {"
         ## 1. One
         - [ ] 1.1 Write
@@ -155,7 +155,7 @@ fn boxes_of_other_stories_are_put_back_even_where_texts_repeat() {
 }
 
 #[test]
-fn lost_and_set_aside_tasks_are_named() {
+fn missing_and_skipped_tasks_are_named() {
     let after = indoc! {"
         ## 1. One
         - [ ] Run tests
@@ -193,7 +193,7 @@ fn an_emptied_file_misses_everything() {
 }
 
 #[test]
-fn boxes_in_fences_are_no_work_but_are_put_back() {
+fn boxes_in_fences_are_no_work_but_are_restored() {
     let before = "## 1. A\n- [ ] 1.1 a\n```\n- [ ] shown\n```\n## 2. B\n- [ ] 2.1 b\n";
     assert_eq!(checked(before, before, "1").still_open, ["1.1 a"]);
     let after = before.replace("[ ] shown", "[x] shown");

@@ -26,8 +26,8 @@ pub(super) const FOLDER: SpecFolder = SpecFolder {
     },
 };
 
-/// Kiro marks a task that was begun with `[-]`: it is not skipped but still to be done. A star
-/// behind the box makes a task optional, and whatever is nested below it.
+/// Kiro marks a task in progress with `[-]`: it is not skipped but still to be done. A star
+/// after the box makes a task optional, and all tasks nested below it.
 fn adjust(tasks: &mut [Task], bytes: &[u8], _: &Outline) {
     let mut below: Option<usize> = None;
     for task in tasks.iter_mut().filter(|task| task.is_work()) {

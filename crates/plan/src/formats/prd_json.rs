@@ -33,7 +33,7 @@ const NAMES: [&str; 5] = [
     "ralph/prd.json",
 ];
 
-/// What may say that a story is done, in the order it is looked for.
+/// What may say that a story is done, in the order of preference.
 const FLAGS: [&str; 4] = ["passes", "complete", "completed", "done"];
 
 /// Where a list of stories may be.

@@ -64,7 +64,7 @@ fn keep_one(folder: &Path, number: usize, name: &[u8], bytes: &[u8]) -> Result<(
 }
 
 /// Restores the files that are saved in a folder; what they replace is saved there, too.
-pub fn put_back_outside(folder: &Path) -> Result<(), SourceError> {
+pub fn restore_outside(folder: &Path) -> Result<(), SourceError> {
     for number in 0.. {
         let kept = |what: &str| folder.join(format!("{number}.{what}"));
         let Some(name) = files::read_if_there(&kept("path"))? else {

@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-fn told(error: &SourceError) -> (String, Option<String>) {
+fn message_and_hint(error: &SourceError) -> (String, Option<String>) {
     (error.to_string(), error.hint())
 }
 
@@ -161,7 +161,7 @@ fn the_default_store_serves_where_there_is_no_project() {
 #[test]
 fn without_a_project_only_a_legacy_folder_will_do() {
     let place = Place::with(&[("x", "")]);
-    let (message, hint) = told(&place.root().unwrap_err());
+    let (message, hint) = message_and_hint(&place.root().unwrap_err());
     let here = place.path("");
     let here = here.display().to_string();
     assert_eq!(
@@ -268,7 +268,7 @@ fn a_schema_may_track_other_files() {
         texts(&place.change("b").unwrap()),
         [pair("checkpoints", "b")]
     );
-    let (message, hint) = told(&place.change("c").unwrap_err());
+    let (message, hint) = message_and_hint(&place.change("c").unwrap_err());
     assert!(message.starts_with("found no schema `nope`, asked for by `"));
     assert_eq!(hint.unwrap(), "there are `multi`, `spec-driven`, `user`");
     assert!(place.change("d").is_err());
@@ -348,7 +348,7 @@ fn names_are_looked_up_by_openspecs_rules() {
             "{error:?}"
         );
     }
-    let (message, hint) = told(&place.change("add-outh").unwrap_err());
+    let (message, hint) = message_and_hint(&place.change("add-outh").unwrap_err());
     assert_eq!(
         message,
         format!(
@@ -357,12 +357,12 @@ fn names_are_looked_up_by_openspecs_rules() {
         )
     );
     assert_eq!(hint.as_deref(), Some("did you mean `add-auth`"));
-    let (_, hint) = told(&place.change("zzz").unwrap_err());
+    let (_, hint) = message_and_hint(&place.change("zzz").unwrap_err());
     assert_eq!(
         hint.as_deref(),
         Some("there are `Weird_Name`, `add-auth`, `group`")
     );
-    let (message, hint) = told(&place.change("group").unwrap_err());
+    let (message, hint) = message_and_hint(&place.change("group").unwrap_err());
     assert_eq!(
         message,
         "`group` is not a change, but a folder around `group/deep/er`, `group/inner`"
@@ -485,7 +485,7 @@ fn a_target_is_a_name_a_folder_or_a_file() {
 }
 
 #[test]
-fn boxes_are_ticked_and_put_back_in_place() {
+fn boxes_are_ticked_and_restored_in_place() {
     let place = Place::with(&[("real/tasks.md", "")]);
     let before: &[u8] =
         b"\xef\xbb\xbf## 1. A\r\n- [ ] 1.1 a\xff\r\n## 2. B\r\n- [ ] 2.1 b\r\n- [ ] 2.2 c";
@@ -505,7 +505,7 @@ fn boxes_are_ticked_and_put_back_in_place() {
     fs::write(&real, worked).unwrap();
     let check = check_story(&change, &story).unwrap();
     assert_eq!(check.still_open, ["2.2 c"]);
-    assert_eq!(put_back_foreign(&check).unwrap(), ["1.1 a\u{fffd}"]);
+    assert_eq!(restore_foreign(&check).unwrap(), ["1.1 a\u{fffd}"]);
     assert_eq!(tick_story(&change, &story).unwrap(), ["2.2 c"]);
 
     let after: &[u8] =
@@ -554,7 +554,7 @@ fn a_huge_file_is_refused() {
 }
 
 #[test]
-fn task_files_outside_the_work_tree_are_put_back_and_what_replaced_them_is_kept() {
+fn task_files_outside_the_work_tree_are_restored_and_their_replacements_kept() {
     let before = "## 1. A\n- [ ] 1.1 a\n";
     let tasks = "openspec/changes/c/tasks.md";
     let place = Place::with(&[(tasks, before)]);
@@ -562,12 +562,12 @@ fn task_files_outside_the_work_tree_are_put_back_and_what_replaced_them_is_kept(
     let kept = place.path("vault/outside");
     keep_outside(&change, &place.path(""), &kept).unwrap();
     assert!(!kept.exists(), "a checkpoint holds what is inside");
-    put_back_outside(&kept).unwrap();
+    restore_outside(&kept).unwrap();
 
     keep_outside(&change, &place.path("code"), &kept).unwrap();
     place.write(tasks, "## 1. A\n- [x] 1.1 a\n");
-    put_back_outside(&kept).unwrap();
-    put_back_outside(&kept).unwrap();
+    restore_outside(&kept).unwrap();
+    restore_outside(&kept).unwrap();
     assert_eq!(fs::read_to_string(place.path(tasks)).unwrap(), before);
     let displaced = fs::read_dir(&kept)
         .unwrap()

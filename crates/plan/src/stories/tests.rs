@@ -21,7 +21,7 @@ fn read(text: &str) -> Vec<Story> {
 }
 
 /// Each story as `id|title|state: texts`.
-fn told(stories: &[Story]) -> Vec<String> {
+fn summaries(stories: &[Story]) -> Vec<String> {
     stories
         .iter()
         .map(|story| {
@@ -61,7 +61,7 @@ fn second_level_sections_with_tasks_are_stories() {
         - [x] 3.2 Done
     "});
     assert_eq!(
-        told(&stories),
+        summaries(&stories),
         [
             "1|Setup|Done: 1.1 Make it, 1.2 Test it",
             "2|Retry|Open: 2.1 Try, 2.2 Later",
@@ -96,7 +96,7 @@ fn one_section_that_holds_all_groups_is_no_story() {
         ## Notes
     "});
     assert_eq!(
-        told(&stories),
+        summaries(&stories),
         [
             "task-list|Task List|Open: 0.1 First",
             "1|A|Open: 1.1 a",
@@ -108,7 +108,7 @@ fn one_section_that_holds_all_groups_is_no_story() {
 #[test]
 fn third_level_sections_are_stories_where_there_is_no_second() {
     assert_eq!(
-        told(&read("# T\n### 1.1 A\n- [ ] a\n### Task 1.2: B\n- [x] b\n")),
+        summaries(&read("# T\n### 1.1 A\n- [ ] a\n### Task 1.2: B\n- [x] b\n")),
         ["1.1|A|Open: a", "1.2|B|Done: b"]
     );
 }
@@ -116,17 +116,20 @@ fn third_level_sections_are_stories_where_there_is_no_second() {
 #[test]
 fn a_file_without_sections_is_one_story() {
     assert_eq!(
-        told(&read("\u{feff}# Work to do\r\n- [ ] a\r\n")),
+        summaries(&read("\u{feff}# Work to do\r\n- [ ] a\r\n")),
         ["work-to-do|Work to do|Open: a"]
     );
-    assert_eq!(told(&read("- [ ] a\n- [ ]\n")), ["tasks|tasks|Open: a, "]);
-    assert_eq!(told(&read("## Notes\nnothing\n")), [""; 0]);
+    assert_eq!(
+        summaries(&read("- [ ] a\n- [ ]\n")),
+        ["tasks|tasks|Open: a, "]
+    );
+    assert_eq!(summaries(&read("## Notes\nnothing\n")), [""; 0]);
 }
 
 #[test]
 fn tasks_outside_all_sections_keep_their_place() {
     assert_eq!(
-        told(&read("- [ ] a\n## 1. One\n- [ ] b\n# Rest\n- [ ] c\n")),
+        summaries(&read("- [ ] a\n## 1. One\n- [ ] b\n# Rest\n- [ ] c\n")),
         ["tasks|tasks|Open: a", "1|One|Open: b", "rest|Rest|Open: c"]
     );
 }
@@ -154,7 +157,7 @@ fn boxes_in_fences_are_text_of_the_story_before() {
     let (stories, warnings) =
         read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::OpenSpec);
     assert_eq!(
-        told(&stories),
+        summaries(&stories),
         [
             "1|One|Done: zero, 1.1 real, shown, also shown",
             "2|Two|Open: 2.1 more"
@@ -179,8 +182,11 @@ fn boxes_in_fences_are_text_of_the_story_before() {
 }
 
 #[test]
-fn a_story_of_fenced_boxes_only_is_set_aside() {
-    assert_eq!(told(&read("# T\n```\n- [ ] a\n```\n")), ["t|T|Deferred: a"]);
+fn a_story_of_fenced_boxes_only_is_deferred() {
+    assert_eq!(
+        summaries(&read("# T\n```\n- [ ] a\n```\n")),
+        ["t|T|Deferred: a"]
+    );
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn numbered_items_are_the_stories_of_a_checklist_without_sections() {
         let files = [file("plan.md", text.as_bytes())];
         let (stories, _) = read_stories(&files, SourceKind::Checklist);
         assert_eq!(
-            told(&stories),
+            summaries(&stories),
             [
                 "1|Set up|Done: 1. Set up, 1.1 Make",
                 "2|Build|Open: 2. Build, * 2.1 Test"
@@ -219,7 +225,7 @@ fn kiro_has_its_own_ways_with_boxes() {
     #[track_caller]
     fn case(text: &str, want: &[&str]) {
         let (stories, _) = read_stories(&[file("tasks.md", text.as_bytes())], SourceKind::Kiro);
-        assert_eq!(told(&stories), want);
+        assert_eq!(summaries(&stories), want);
     }
     // Numbered items are stories, with items of their own or not, below one heading or none.
     case(
@@ -251,7 +257,7 @@ fn kiro_has_its_own_ways_with_boxes() {
 }
 
 #[test]
-fn sections_of_wishes_in_a_checklist_are_nothing_to_do() {
+fn optional_sections_of_a_checklist_are_not_open_work() {
     let text = indoc! {"
         ## High Priority
         - [ ] a
@@ -263,7 +269,7 @@ fn sections_of_wishes_in_a_checklist_are_nothing_to_do() {
         ## Future work
         - [ ] d
     "};
-    let read = |source| told(&read_stories(&[file("fix_plan.md", text.as_bytes())], source).0);
+    let read = |source| summaries(&read_stories(&[file("fix_plan.md", text.as_bytes())], source).0);
     assert_eq!(
         read(SourceKind::Checklist),
         [

@@ -107,7 +107,7 @@ impl AgentHealth {
         )
     }
 
-    fn in_passing(&self) -> String {
+    fn in_brief(&self) -> String {
         let name = &self.name;
         match (self.version.map(text), self.supported) {
             (Some(version), Some(false)) => format!("`{name}` {version}, too old"),
@@ -123,7 +123,7 @@ pub(super) fn others(agents: &[AgentHealth]) -> Option<Finding> {
         .iter()
         .filter(|agent| !agent.asked)
         .partition(|agent| agent.program.is_some());
-    let here: Vec<String> = here.into_iter().map(AgentHealth::in_passing).collect();
+    let here: Vec<String> = here.into_iter().map(AgentHealth::in_brief).collect();
     let missing: Vec<String> = missing.into_iter().map(|it| it.name.clone()).collect();
     let mut parts = Vec::new();
     if !here.is_empty() {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_by_whose_they_are() {
+    fn own_and_foreign_keys_are_reported_separately() {
         let health = AgentHealth {
             logged_in: Some(true),
             keys: vec!["A_API_KEY".into(), "B_API_KEY".into()],

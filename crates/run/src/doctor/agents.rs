@@ -26,7 +26,7 @@ const SHOWN: usize = 80;
 /// How variables end that hold a key which is billed by use.
 const KEY: &str = "_API_KEY";
 
-/// What is found out about one agent.
+/// What was found about one agent.
 type Report = (Vec<Finding>, AgentHealth);
 
 /// Checks every agent the settings may ask for, and briefly the others that are built in.
@@ -56,14 +56,14 @@ pub(super) async fn check(
         .collect();
     reports.extend(ADAPTERS.into_iter().map(|adapter| {
         let examiner = Arc::clone(&examiner);
-        tokio::spawn(async move { examiner.look_at(adapter.name).await })
+        tokio::spawn(async move { examiner.examine_unused(adapter.name).await })
     }));
     let (mut findings, mut healths) = (Vec::new(), Vec::new());
     for report in reports {
         match report.await {
             Ok(report) => {
-                let (words, health) = report.unzip();
-                findings.extend(words.into_iter().flatten());
+                let (found, health) = report.unzip();
+                findings.extend(found.into_iter().flatten());
                 healths.extend(health);
             }
             Err(error) => findings.push(Finding::fault(CHECK, error.to_string())),
@@ -99,8 +99,8 @@ impl Examiner {
         find(choice, &agent, &self.environment, &self.root)
     }
 
-    /// What is known of a built-in agent that no run asks; nothing where a run asks it.
-    async fn look_at(&self, name: &str) -> Option<Report> {
+    /// Examines a built-in agent that no run uses; none if a run uses it.
+    async fn examine_unused(&self, name: &str) -> Option<Report> {
         let mut asked = self.asked.iter();
         let adapter_of = |it: &Choice| agent(&self.settings, it).adapter();
         if asked.any(|it| adapter_of(it).is_some_and(|it| it.name == name)) {
@@ -228,7 +228,7 @@ impl Examiner {
         health.withheld.dedup();
     }
 
-    /// Whether there is a sign of a login: a file or a variable; nothing where no sign is known.
+    /// Whether there is a sign of a login: a file or a variable; none if no sign is defined.
     fn login_traces(&self, login: &Login, agent: &Agent) -> Option<bool> {
         if login.files.is_empty() && login.variables.is_empty() {
             return None;

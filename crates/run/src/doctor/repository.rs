@@ -9,7 +9,7 @@ use ralph_vault::{describe_damage, obstacles as find_obstacles, unfinished_at};
 /// The oldest git that has all we use: `merge-tree --write-tree` came with it.
 const OLDEST_GIT: (u32, u32) = (2, 38);
 
-/// Looks for git and the repository.
+/// Checks git and finds the repository.
 pub(super) fn check(scope: &Scope) -> (Vec<Finding>, Option<Repository>) {
     let version = match process::version() {
         Ok(version) => version,
@@ -77,7 +77,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn an_old_git_is_told_from_one_that_will_do() {
+    fn an_old_git_is_distinguished_from_a_new_one() {
         let cases = [
             ("git version 2.47.3", Level::Good),
             ("git version 2.38.0.windows.1", Level::Good),

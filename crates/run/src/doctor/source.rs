@@ -6,7 +6,7 @@ use crate::words::counted;
 use ralph_plan::source::{SourceError, Survey, survey};
 use ralph_plan::summary::ChangeState;
 
-/// Looks for changes and whether they can be read.
+/// Finds changes and checks whether they can be read.
 pub(super) fn check(scope: &Scope) -> Vec<Finding> {
     let around = &scope.surroundings;
     let Survey {

@@ -170,7 +170,7 @@ impl Engine {
             return Ok(None);
         };
         let (check, boxes) = source::check_story(base, &last.attempt.story)
-            .and_then(|check| source::put_back_foreign(&check).map(|boxes| (check, boxes)))
+            .and_then(|check| source::restore_foreign(&check).map(|boxes| (check, boxes)))
             .map_err(|error| StepError::source("could not check the task file", &error))?;
         if !boxes.is_empty() {
             let message = format!(

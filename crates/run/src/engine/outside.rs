@@ -69,7 +69,7 @@ pub(crate) fn keep(run_folder: &Path, move_id: &str, wanted: &Path) -> Result<()
 
 /// Puts the task files of a move where it leads.
 pub(crate) fn put(run_folder: &Path, move_id: &str) -> Result<(), Failure> {
-    source::put_back_outside(&after(run_folder, move_id)).map_err(|error| failed(&error))
+    source::restore_outside(&after(run_folder, move_id)).map_err(|error| failed(&error))
 }
 
 fn after(run_folder: &Path, move_id: &str) -> PathBuf {

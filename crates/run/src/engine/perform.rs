@@ -162,7 +162,7 @@ impl Engine {
     fn check_story(&mut self, ticket: Ticket, story: &StoryId) -> Answer {
         let base = self.story_base()?;
         let check = source::check_story(&base, story)
-            .and_then(|check| source::put_back_foreign(&check).map(|_| check))
+            .and_then(|check| source::restore_foreign(&check).map(|_| check))
             .map_err(|error| StepError::source("could not check the task file", &error))?;
         let watch = self.watch(&base);
         let gates_follow = self.has_story_gates();
@@ -241,7 +241,7 @@ impl Engine {
     async fn restore(&mut self, ticket: Ticket) -> Answer {
         // First: once the journal says that all is restored, nothing would look again.
         if let Some(kept) = outside_of_last(self.vault()?) {
-            source::put_back_outside(&kept)
+            source::restore_outside(&kept)
                 .map_err(|error| StepError::source("could not restore the task file", &error))?;
         }
         let restored = self.take_session::<Parked>()?.restore();

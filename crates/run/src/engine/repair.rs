@@ -205,7 +205,7 @@ fn put_outside_back(checkpoints: &Vault) -> Result<(), Failure> {
     let Some(kept) = outside_of_last(checkpoints) else {
         return Ok(());
     };
-    source::put_back_outside(&kept).map_err(|error| {
+    source::restore_outside(&kept).map_err(|error| {
         Failure::system(format!(
             "could not put the task file back: {}",
             chain(&error)

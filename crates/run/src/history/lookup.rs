@@ -1,5 +1,5 @@
-//! Past runs of a repository, looked up without the lock: the list of them, and what one of them
-//! recorded, which is all a face needs to show it again.
+//! Past runs of a repository, read without the lock: the list of them, and what one of them
+//! recorded, which is all that is needed to show it again.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
     let unreadable = |error: &(dyn std::error::Error + 'static)| {
         Failure::system(format!("could not look for past runs: {}", chain(error)))
     };
-    let found = look_at_own(repository, vault).map_err(|error| unreadable(&error))?;
+    let found = look_at_own_vault(repository, vault).map_err(|error| unreadable(&error))?;
     let Some(found) = found else {
         return Ok(Vec::new());
     };
@@ -43,7 +43,7 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
 
 /// What the journal in a vault says; nothing where the vault is that of a repository that was here
 /// before.
-pub(crate) fn look_at_own(
+pub(crate) fn look_at_own_vault(
     repository: &Repository,
     vault: &Path,
 ) -> Result<Option<Look>, CheckpointError> {
@@ -53,8 +53,8 @@ pub(crate) fn look_at_own(
     look(vault).map(Some)
 }
 
-/// Everything a run recorded so far; what its agents said is in their transcripts. Where its record
-/// is damaged, gone or unreadable, a warning says so at the end.
+/// Everything a run recorded so far; the output of its agents is in their transcripts. If its record
+/// is damaged, gone or unreadable, the last record is a warning about that.
 pub fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
     let folder = vault.join("runs").join(&run.0);
     let (found, complaint) = match file::read(&folder) {
@@ -76,7 +76,7 @@ pub fn read_run(vault: &Path, run: &RunId) -> Vec<Record> {
     records
 }
 
-/// What is to be said of damage to a record, if there is any.
+/// The warning about damage to a record, if there is any.
 pub(crate) fn damage(lines: usize) -> Option<String> {
     let verb = match lines {
         0 => return None,

@@ -129,7 +129,7 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
     found
 }
 
-/// Whether a rule looks into files of this name.
+/// Whether a rule reads files of this name.
 pub(super) fn reads(name: &str) -> bool {
     let managers = PYTHON_MANAGERS.iter().map(|(need, _)| need);
     let needs = RULES.iter().flat_map(|rule| rule.needs).chain(managers);

@@ -83,7 +83,7 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
     found
 }
 
-/// Whether files of this name are looked into.
+/// Whether files of this name are read.
 pub(super) fn reads(name: &str) -> bool {
     name == PACKAGE || RUNNERS.iter().any(|runner| runner.files.contains(&name))
 }

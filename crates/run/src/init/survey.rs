@@ -110,7 +110,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn own_folders_are_looked_at_and_others_are_not() {
+    fn own_folders_are_surveyed_and_others_are_not() {
         let top = tempfile::tempdir().unwrap();
         let top = top.path();
         for folder in ["web", "node_modules/x", ".hidden", "other/.git", "a b"] {
@@ -120,7 +120,7 @@ mod tests {
         fs::write(top.join("web/package.json"), "{}").unwrap();
         fs::write(top.join("web/secret.txt"), "no").unwrap();
         let found = folders(top).unwrap();
-        let told: Vec<(&str, Vec<&str>)> = found
+        let names: Vec<(&str, Vec<&str>)> = found
             .iter()
             .map(|it| {
                 (
@@ -130,7 +130,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            names,
             [("", vec!["Cargo.toml"]), ("web", vec!["package.json"])]
         );
         assert!(found[1].entries.contains("secret.txt"));

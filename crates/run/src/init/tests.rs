@@ -30,7 +30,7 @@ fn proposals(folders: &[Folder], missing: &[&str]) -> Vec<Proposal> {
     decide(&found, &installed)
 }
 
-fn told(proposals: &[Proposal]) -> Vec<String> {
+fn summaries(proposals: &[Proposal]) -> Vec<String> {
     let line = |it: &Proposal| match &it.inactive {
         Some(why) => format!("({}: {}) {why}", it.name, it.run),
         None => format!("{}: {}", it.name, it.run),
@@ -40,7 +40,7 @@ fn told(proposals: &[Proposal]) -> Vec<String> {
 
 #[track_caller]
 fn case(files: &[&str], want: &[&str]) {
-    assert_eq!(told(&proposals(&[folder("", files)], &[])), want);
+    assert_eq!(summaries(&proposals(&[folder("", files)], &[])), want);
 }
 
 #[test]
@@ -96,7 +96,10 @@ fn scripts_are_run_by_the_manager_of_the_lock_file() {
             format!("lint: {lint}"),
             format!("types: {types}"),
         ];
-        assert_eq!(told(&proposals(&[folder("", &[scripts, lock])], &[])), want);
+        assert_eq!(
+            summaries(&proposals(&[folder("", &[scripts, lock])], &[])),
+            want
+        );
     }
     let named = r#"package.json={"packageManager":"pnpm@9.1.0","scripts":{"test":"x"}}"#;
     case(&[named, "package-lock.json"], &["tests: pnpm test"]);
@@ -248,14 +251,14 @@ lint target:
 fn a_projects_own_entry_point_comes_before_the_tools_it_calls() {
     let files = ["Makefile=test:\n\tcargo test\n", "Cargo.toml=[package]"];
     assert_eq!(
-        told(&proposals(&[folder("", &files)], &[])),
+        summaries(&proposals(&[folder("", &files)], &[])),
         [
             "make tests: make test",
             "(cargo tests: cargo test) `make test` is run already, and usually does this"
         ]
     );
     assert_eq!(
-        told(&proposals(&[folder("", &files)], &["make"])),
+        summaries(&proposals(&[folder("", &files)], &["make"])),
         [
             "(make tests: make test) `make` was not found in PATH",
             "cargo tests: cargo test"
@@ -278,7 +281,7 @@ fn every_language_of_a_repository_has_its_gates() {
         folder("api", &["go.mod"]),
     ];
     assert_eq!(
-        told(&proposals(&folders, &["go"])),
+        summaries(&proposals(&folders, &["go"])),
         [
             "tests: cargo test --workspace",
             "web tests: cd web && pnpm test",
@@ -289,7 +292,7 @@ fn every_language_of_a_repository_has_its_gates() {
     );
     let both = [folder("", &["Cargo.toml=[package]", "go.mod"])];
     assert_eq!(
-        told(&proposals(&both, &[])),
+        summaries(&proposals(&both, &[])),
         [
             "cargo tests: cargo test",
             "go tests: go test ./...",
@@ -320,7 +323,7 @@ fn resolved(text: &str) -> Settings {
 fn the_file_means_the_defaults_and_the_gates() {
     let (text, gates) = page(&[]);
     let layer = file::parse("ralphtool.toml", &text).unwrap();
-    let said: Vec<(String, String)> = layer
+    let settings: Vec<(String, String)> = layer
         .gates
         .iter()
         .flat_map(|gates| &gates.value)
@@ -332,7 +335,7 @@ fn the_file_means_the_defaults_and_the_gates() {
         .map(|gate| (gate.name.clone(), gate.run.clone()))
         .collect();
     assert_eq!(want.len(), 3);
-    assert_eq!(said, want);
+    assert_eq!(settings, want);
     let rest = PartialSettings {
         gates: None,
         ..layer

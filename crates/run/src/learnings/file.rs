@@ -1,4 +1,4 @@
-//! The notes agents keep for a change, in the vault: read, edited, set aside.
+//! The notes agents keep for a change, in the vault: read, edited, moved to the trash.
 //!
 //! An agent writes them, so they may be of any size and need not even be a file.
 
@@ -55,19 +55,19 @@ pub fn newest(path: &Path, limit: SizeLimit) -> Result<Option<String>, FileError
     Ok(learnings::newest(&tail, most))
 }
 
-/// The file and its length; nothing where it is none.
+/// The file and its length; none if it is not a file.
 pub fn open(path: &Path) -> Result<Option<(File, u64)>, FileError> {
     // An agent could let a link lead anywhere, and what is there into a prompt.
-    let known = match fs::symlink_metadata(path) {
+    let metadata = match fs::symlink_metadata(path) {
         Err(error) if absent(&error) => return Ok(None),
-        known => known.tried("look at", path)?,
+        metadata => metadata.tried("look at", path)?,
     };
     // Opening a pipe would block until something writes to it.
-    if !known.is_file() {
+    if !metadata.is_file() {
         return Ok(None);
     }
     let file = File::open(path).tried("open", path)?;
-    Ok(Some((file, known.len())))
+    Ok(Some((file, metadata.len())))
 }
 
 /// Lets the user edit the notes in place.
@@ -87,14 +87,14 @@ pub fn edit(path: &Path, editor: &OsStr) -> Result<ExitStatus, FileError> {
         .tried("edit", path)
 }
 
-/// Moves the notes into the vault's trash; says where to, or that there were none.
+/// Moves the notes into the vault's trash; returns their new place, or none if there were none.
 pub fn clear(vault: &Path, path: &Path) -> Result<Option<PathBuf>, FileError> {
     let Some(name) = path.file_name() else {
         return Ok(None);
     };
     match fs::symlink_metadata(path) {
         Err(error) if absent(&error) => return Ok(None),
-        known => known.tried("look at", path)?,
+        metadata => metadata.tried("look at", path)?,
     };
     let stamp = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S-%3f");
     let trash = VaultFolder::unlocked(vault).trash(&format!("{stamp}-learnings"));

@@ -1,5 +1,5 @@
-//! A look before a start: everything a user should know, found without the lock and without
-//! touching anything, and the prompt an agent would get.
+//! The check before a start: everything a user should know, found without the lock and without
+//! changing anything, and the prompt an agent would get.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -36,13 +36,13 @@ pub struct Plan<'a> {
     pub change: &'a Change,
     /// All settings.
     pub settings: &'a Settings,
-    /// What reading the settings had to say.
+    /// Warnings from reading the settings.
     pub warnings: &'a [String],
     /// The environment.
     pub environment: &'a [(OsString, OsString)],
 }
 
-/// Looks at everything a start would look at; what matters most comes first.
+/// Checks everything a start would check; what matters most comes first.
 pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
     let mut remarks = match Repository::discover(plan.directory) {
         Ok(repository) => in_repository(plan, &repository),

@@ -1,4 +1,4 @@
-//! From records to a receipt: where they say it, it is taken; nothing is looked up elsewhere.
+//! From records to a receipt. Records are the only source; nothing is read from elsewhere.
 
 use jiff::Timestamp;
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::records::summary::RunState;
 
 #[test]
-fn a_run_is_told_story_by_story() {
+fn a_run_is_reported_story_by_story() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&everything()).unwrap());
 }
 

@@ -1,4 +1,4 @@
-//! Where the run of a repository stands, looked up without the lock, once or again and again.
+//! The status of a repository's run, read without the lock, once or repeatedly.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::engine::follow::Follower;
 use crate::failure::{Failure, chain};
-use crate::history::lookup::look_at_own;
+use crate::history::lookup::look_at_own_vault;
 use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
@@ -15,7 +15,7 @@ use ralph_vault::gc::policy::Standing;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::store::holder;
 
-/// Looks at the run of a repository.
+/// Watches the run of a repository.
 pub struct Watch {
     repository: Repository,
     vault: PathBuf,
@@ -23,7 +23,7 @@ pub struct Watch {
     found: Option<Found>,
 }
 
-/// A run that is looked at.
+/// The run that is watched.
 struct Found {
     place: Whereabouts,
     follower: Follower,
@@ -31,7 +31,7 @@ struct Found {
 }
 
 impl Watch {
-    /// Looks for the run: the open one, else the newest.
+    /// Finds the run: the open one, else the newest.
     pub fn open(repository: Repository, vault: PathBuf) -> Result<Self, Failure> {
         let mut watch = Self {
             repository,
@@ -39,11 +39,11 @@ impl Watch {
             owner: None,
             found: None,
         };
-        watch.look_again()?;
+        watch.find_run()?;
         Ok(watch)
     }
 
-    /// Reads on; gives the records that are new.
+    /// Reads on; returns the records that are new.
     pub fn refresh(&mut self, now: Timestamp) -> Result<Vec<Record>, Failure> {
         let owner = self.holder()?;
         let mut records = self.read_on(now)?;
@@ -54,7 +54,7 @@ impl Watch {
             )
         };
         if owner != self.owner || self.found.is_none() || records.iter().any(is_turn) {
-            self.look_again()?;
+            self.find_run()?;
             records.extend(self.read_on(now)?);
         }
         Ok(records)
@@ -86,12 +86,12 @@ impl Watch {
         holder(&self.vault).map_err(|error| unreadable(&error))
     }
 
-    /// Looks at the journal, which alone knows which run is open.
-    fn look_again(&mut self) -> Result<(), Failure> {
+    /// Finds the run in the journal, the only place that says which run is open.
+    fn find_run(&mut self) -> Result<(), Failure> {
         self.owner = self.holder()?;
-        let looked = look_at_own(&self.repository, &self.vault);
-        let looked = looked.map_err(|error| unreadable(&error))?;
-        let place = looked.and_then(|it| whereabouts(it, self.owner.clone()));
+        let journal = look_at_own_vault(&self.repository, &self.vault);
+        let journal = journal.map_err(|error| unreadable(&error))?;
+        let place = journal.and_then(|it| whereabouts(it, self.owner.clone()));
         let Some(place) = place else {
             self.found = None;
             return Ok(());
@@ -111,10 +111,10 @@ impl Watch {
     }
 }
 
-fn whereabouts(looked: Look, owner: Option<String>) -> Option<Whereabouts> {
-    let is_open = looked.open.is_some();
-    let mut begun = looked.runs.into_iter().rev();
-    let (run, change) = if let Some(open) = looked.open {
+fn whereabouts(journal: Look, owner: Option<String>) -> Option<Whereabouts> {
+    let is_open = journal.open.is_some();
+    let mut begun = journal.runs.into_iter().rev();
+    let (run, change) = if let Some(open) = journal.open {
         (open.run, open.change)
     } else {
         let last = begun.find(|run| run.standing != Standing::TakenBack)?;
@@ -125,7 +125,7 @@ fn whereabouts(looked: Look, owner: Option<String>) -> Option<Whereabouts> {
         change,
         is_open,
         owner,
-        half_way: looked.half_way.filter(|_| is_open),
+        half_way: journal.half_way.filter(|_| is_open),
     })
 }
 

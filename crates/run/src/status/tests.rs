@@ -54,7 +54,7 @@ fn finished(choice: FinishChoice) -> Event {
 }
 
 /// State, and what to type first.
-fn told(events: &[Event], is_open: bool, is_busy: bool) -> (State, &'static str) {
+fn state_and_next_command(events: &[Event], is_open: bool, is_busy: bool) -> (State, &'static str) {
     let mut progress = Progress::default();
     for (second, event) in (0..).zip(events) {
         progress.apply(&record(second, event.clone()));
@@ -143,7 +143,7 @@ fn a_run_stands_where_journal_lock_and_records_say() {
         ),
     ];
     for (events, is_open, is_busy, state, next) in cases {
-        let got = told(&events, is_open, is_busy);
+        let got = state_and_next_command(&events, is_open, is_busy);
         assert_eq!(got, (state, next), "{events:?} {is_open} {is_busy}");
     }
 }
@@ -174,7 +174,7 @@ fn a_run_that_is_no_more_takes_no_time() {
 }
 
 #[test]
-fn an_agent_is_told_by_its_last_line() {
+fn an_agent_is_shown_by_its_last_line() {
     let text = |text: &str| AgentEvent::Text {
         text: text.to_owned(),
     };

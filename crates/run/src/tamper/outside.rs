@@ -1,4 +1,4 @@
-//! Files where none belong: outside the roots that the user named or, without roots, new names at
+//! Unexpected files: outside the roots that the user named or, without roots, new names at
 //! the top of a repository; and links that point outside the work tree.
 
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ fn has_sibling(watch: &Watch, top: &str) -> bool {
         return false;
     };
     let mut tops = watch.tops.iter().filter(|top| !is_customary(top));
-    tops.any(|known| known.rsplit_once('.').is_some_and(|it| it.1 == extension))
+    tops.any(|other| other.rsplit_once('.').is_some_and(|it| it.1 == extension))
 }
 
 /// Names that belong at the top of any repository.

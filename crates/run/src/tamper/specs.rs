@@ -34,7 +34,7 @@ pub(super) fn check(watch: &Watch, changed: &[ChangedPath]) -> Vec<Finding> {
 fn is_same_text(path: &ChangedPath) -> bool {
     match (&path.before, &path.after) {
         (Some(before), Some(after)) => without_boxes(before) == without_boxes(after),
-        // Too large, or no text: it is only known to differ.
+        // Too large, or no text: all we know is that it differs.
         _ => false,
     }
 }

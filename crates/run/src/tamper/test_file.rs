@@ -45,7 +45,7 @@ struct Place {
 }
 
 impl<'a> TestFile<'a> {
-    /// None if the language is unknown, or the file is none with tests.
+    /// None if the language is unknown, or the file has no tests.
     pub(super) fn read(path: &'a str, text: &'a str) -> Option<Self> {
         let language = language_of(path)?;
         let is_test_path = language.is_test_path(path);
@@ -84,7 +84,7 @@ impl<'a> TestFile<'a> {
         let test = |place: &Place| {
             let body = place.name.end..place.end;
             let code = &self.code[body.clone()];
-            // An attribute before the name may be an assertion; the name is none, whatever it says.
+            // An attribute before the name may be an assertion; the name never is.
             let head = self.assertions(place.start..place.name.start);
             let calls = words(code).filter(|word| helpers.contains(*word)).count();
             Test {

@@ -59,7 +59,7 @@ fn watch() -> Watch {
 }
 
 /// What a check says.
-fn said(check: TamperCheck, watch: &Watch, changed: &[ChangedPath]) -> Vec<String> {
+fn messages_of(check: TamperCheck, watch: &Watch, changed: &[ChangedPath]) -> Vec<String> {
     super::check(watch, changed)
         .into_iter()
         .filter(|finding| finding.check == check)
@@ -69,7 +69,7 @@ fn said(check: TamperCheck, watch: &Watch, changed: &[ChangedPath]) -> Vec<Strin
 
 #[track_caller]
 fn tests_say(changed: &[ChangedPath], want: &[&str]) {
-    assert_eq!(said(TamperCheck::Tests, &watch(), changed), want);
+    assert_eq!(messages_of(TamperCheck::Tests, &watch(), changed), want);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_table_instead_of_many_lines_is_no_finding() {
 
 proptest! {
     #[test]
-    fn whatever_stands_in_a_file_it_is_looked_at(
+    fn a_file_with_any_content_is_checked(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..40),
         more in prop::collection::vec(prop::sample::select(PIECES), 0..40),
         junk in "\\PC{0,6}",

@@ -60,7 +60,7 @@ impl GrowingFile {
         Ok(Some(length))
     }
 
-    /// Goes back to the start where the file is gone or was written again from its start; says
+    /// Goes back to the start if the file is gone or was written again from its start; returns
     /// whether it did.
     pub(super) fn rewind_if_replaced(&mut self) -> io::Result<bool> {
         let is_replaced = self.length()?.unwrap_or(0) < self.position();
@@ -79,9 +79,9 @@ impl GrowingFile {
         let Some(file) = self.file.take() else {
             return Ok(0);
         };
-        let taken = self.lines.read(&file, most, each)?;
+        let read = self.lines.read(&file, most, each)?;
         self.file = Some(file);
-        Ok(taken)
+        Ok(read)
     }
 
     /// Gives whole lines up to the present end, no further: another process may write without end.

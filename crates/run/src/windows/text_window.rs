@@ -1,4 +1,4 @@
-//! Windows of lines of a text file of any length, the log of a gate say, while it is written and
+//! Windows of lines of a text file of any length, such as the log of a gate, while it is written and
 //! after.
 
 use std::io;
@@ -11,7 +11,7 @@ use ralph_process::lines::Line;
 /// How much of a line is shown.
 const LINE_CAP: usize = 4 * 1024;
 
-/// A text file, looked at through windows.
+/// A text file, read through windows.
 #[derive(Debug)]
 pub struct TextWindow {
     file: GrowingFile,
@@ -20,7 +20,7 @@ pub struct TextWindow {
 }
 
 impl TextWindow {
-    /// Looks at a file, which may not be there yet. Reads nothing.
+    /// A window on a file, which may not exist yet. Reads nothing.
     pub fn open(path: &Path) -> Self {
         Self {
             file: GrowingFile::new(path.to_owned(), LINE_CAP),
@@ -29,7 +29,7 @@ impl TextWindow {
         }
     }
 
-    /// Reads at most `most_bytes` further; says whether the present end was reached.
+    /// Reads at most `most_bytes` further; returns whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let is_replaced = self.file.rewind_if_replaced()?;
         if is_replaced {
@@ -37,14 +37,14 @@ impl TextWindow {
             self.marks = Marks::new(());
         }
         let Self { file, count, marks } = self;
-        let taken = file.read_on(most_bytes, |line| {
+        let read = file.read_on(most_bytes, |line| {
             *count += 1;
             marks.reached(line.end, *count, || ());
             ControlFlow::Continue(())
         })?;
         Ok(Caught {
-            changed: is_replaced || taken > 0,
-            at_end: taken < most_bytes,
+            changed: is_replaced || read > 0,
+            at_end: read < most_bytes,
         })
     }
 
@@ -84,12 +84,12 @@ impl TextWindow {
     }
 }
 
-/// Where a search got.
+/// How far a search came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
     /// This entry or line has it.
     Found(usize),
-    /// Not found yet: go on from this one.
+    /// Not found yet: continue at this one.
     NotYet(usize),
     /// None in this direction has it.
     Nowhere,
@@ -103,7 +103,7 @@ fn text(line: Line<'_>) -> String {
     text
 }
 
-/// What a look for more found.
+/// Whether a refresh read something, and how far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caught {
     /// There is something new to show.

@@ -1,5 +1,5 @@
-//! One attempt's transcript, looked at through windows while it is written and after: what an
-//! agent said is never in memory as a whole.
+//! One attempt's transcript, read through windows while it is written and after: it is never in memory
+//! as a whole.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Looks at the transcript in an attempt's folder, which may not be there yet. Reads nothing.
+    /// The transcript in an attempt's folder, which may not exist yet. Reads nothing.
     pub fn open(folder: &Path, output: Output) -> Self {
         let reader = EntryReader::new(output);
         Self {
@@ -43,7 +43,7 @@ impl Transcript {
         }
     }
 
-    /// Reads at most `most_bytes` further; says whether the present end was reached.
+    /// Reads at most `most_bytes` further; returns whether the present end was reached.
     pub fn refresh(&mut self, most_bytes: usize) -> io::Result<Caught> {
         let is_replaced = self.file.rewind_if_replaced()?;
         if is_replaced {
@@ -52,14 +52,14 @@ impl Transcript {
             self.last.clear();
             self.unfinished.clear();
         }
-        let taken = self.read_on(most_bytes)?;
-        if taken > 0 {
+        let read = self.read_on(most_bytes)?;
+        if read > 0 {
             let unfinished = self.file.lines.unfinished();
             self.unfinished = self.reader.unfinished(unfinished.map(stream_line));
         }
         Ok(Caught {
-            changed: is_replaced || taken > 0,
-            at_end: taken < most_bytes,
+            changed: is_replaced || read > 0,
+            at_end: read < most_bytes,
         })
     }
 
@@ -124,8 +124,8 @@ impl Transcript {
         Ok(shown)
     }
 
-    /// Looks for a text from an entry on, itself included, forward or backward, and gives up
-    /// after about that many bytes.
+    /// Searches for a text from an entry on, itself included, forward or backward, and stops after
+    /// about that many bytes.
     pub fn find(
         &self,
         needle: &str,
@@ -220,7 +220,7 @@ impl Transcript {
         Ok(detail(&bytes))
     }
 
-    /// Reads finished entries again from a mark on; `each` gets where each ended.
+    /// Reads finished entries again from a mark on; `each` also gets the offset where the entry ended.
     fn read_from(
         &self,
         mark: &Mark<EntryReader>,
@@ -232,7 +232,7 @@ impl Transcript {
         self.file.read_again(mark.offset, |line| {
             reader.line(stream_line(line), &mut entries);
             for entry in entries.drain(..) {
-                // What was added meanwhile is not counted yet.
+                // Entries that were added meanwhile are not counted yet.
                 if entry.index >= count {
                     return ControlFlow::Break(());
                 }

@@ -40,7 +40,7 @@ impl Spending {
         true
     }
 
-    /// Takes the exact figures of a finished turn.
+    /// Uses the exact figures of a finished turn.
     pub(super) fn settle(&mut self, result: &Value) {
         match result["modelUsage"].as_object().filter(|it| !it.is_empty()) {
             Some(models) => {

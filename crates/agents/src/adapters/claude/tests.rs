@@ -248,7 +248,7 @@ fn claude_gives_a_refused_login_up_early() {
             r#"{{"type":"system","subtype":"api_retry","attempt":{attempt},"max_retries":10,"retry_delay_ms":500,"error_status":{status},"error":"{error}"}}"#
         )
     };
-    let told = |lines: &[String]| {
+    let refusals = |lines: &[String]| {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let (events, end) = claude(&lines);
         let is_auth = |event: &&AgentEvent| matches!(event, AgentEvent::Auth { .. });
@@ -256,14 +256,14 @@ fn claude_gives_a_refused_login_up_early() {
     };
     let refused = |attempt| retry(attempt, "authentication_failed", 401);
     let message = "authentication failed (401)\nlog in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
-    assert_eq!(told(&[refused(1), refused(4)]), (0, None));
+    assert_eq!(refusals(&[refused(1), refused(4)]), (0, None));
     assert_eq!(
-        told(&[refused(4), refused(5), refused(6)]),
+        refusals(&[refused(4), refused(5), refused(6)]),
         (1, Some(message.into()))
     );
-    assert_eq!(told(&[retry(9, "overloaded", 529)]), (0, None));
+    assert_eq!(refusals(&[retry(9, "overloaded", 529)]), (0, None));
     let recovered = [refused(5), INIT.into(), COMPLETE.into()];
-    assert_eq!(told(&recovered), (1, None));
+    assert_eq!(refusals(&recovered), (1, None));
 }
 
 #[test]

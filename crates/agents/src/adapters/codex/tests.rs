@@ -48,7 +48,7 @@ fn a_prompt_comes_by_standard_input_and_a_model_before_it() {
 }
 
 #[test]
-fn words_tools_and_usage_are_told() {
+fn words_tools_and_usage_are_reported() {
     let command = |kind: &str, output: &str, code: &str| {
         format!(
             r#"{{"type":"item.{kind}","item":{{"id":"i1","type":"command_execution","command":"/bin/bash -lc 'cargo test'","aggregated_output":"{output}","exit_code":{code},"status":"x"}}}}"#
@@ -201,18 +201,18 @@ fn trouble_is_sorted_by_what_the_turn_failed_of() {
 }
 
 #[test]
-fn an_error_is_told_once_and_fatal_only_where_the_turn_fails() {
+fn an_error_is_reported_once_and_fatal_only_if_the_turn_fails() {
     let odd = error("something odd");
     let (events, end) = codex(&[TURN, &odd, &says("ok"), DONE]);
-    let told = AgentEvent::Error {
+    let reported = AgentEvent::Error {
         message: "something odd".into(),
     };
-    assert_eq!(events[0], told);
+    assert_eq!(events[0], reported);
     assert_eq!((end.error, end.turn), (None, TurnEnd::Ended));
 
     let failed = r#"{"type":"turn.failed","error":{"message":"something odd"}}"#;
     let (events, _) = codex(&[TURN, &odd, failed]);
-    assert_eq!(events, [told, AgentEvent::Final { is_error: true }]);
+    assert_eq!(events, [reported, AgentEvent::Final { is_error: true }]);
 }
 
 #[test]

@@ -225,9 +225,9 @@ fn its_log_tells_what_it_waits_for() {
         "small=false agent=build",
         "This request would exceed your rate limit",
     );
-    let told = reader.stderr_line(limited.as_bytes());
+    let reported = reader.stderr_line(limited.as_bytes());
     let message = "This request would exceed your rate limit".to_owned();
-    assert_eq!(told, [AgentEvent::Retrying { message }]);
+    assert_eq!(reported, [AgentEvent::Retrying { message }]);
     assert!(reader.verdict().limit.is_some());
     reader.line(BEGIN.as_bytes(), false);
     assert_eq!(reader.verdict().limit, None);

@@ -14,7 +14,7 @@ fn qwen(lines: &[&str]) -> (Vec<AgentEvent>, StreamEnd) {
 }
 
 #[test]
-fn a_failed_request_is_told_once() {
+fn a_failed_request_is_reported_once() {
     let text = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"[API Error: 401 no key]"}]}}"#;
     let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"[API Error: 401 no key]"}}"#;
     let (events, end) = qwen(&[text, result]);
@@ -34,7 +34,7 @@ fn a_failed_request_is_told_once() {
 }
 
 #[test]
-fn a_login_nobody_chose_is_no_crash() {
+fn a_missing_choice_of_login_is_no_crash() {
     let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"No auth type is selected. Please configure one."}}"#;
     assert!(qwen(&[result]).1.auth.is_some());
 }
@@ -47,8 +47,8 @@ fn an_hour_of_waiting_is_cut_short() {
         reader.stderr_line(line.as_bytes())
     };
     assert_eq!((wait(1), wait(2)), (Vec::new(), Vec::new()));
-    let told = wait(3);
-    assert!(matches!(told.as_slice(), [AgentEvent::Limit { .. }]));
+    let events = wait(3);
+    assert!(matches!(events.as_slice(), [AgentEvent::Limit { .. }]));
     assert!(reader.verdict().limit.is_some());
     let goes_on = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Hello."}]}}"#;
     reader.line(goes_on.as_bytes(), false);

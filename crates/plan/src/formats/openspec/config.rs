@@ -12,7 +12,7 @@ use super::root::config_path;
 use super::yaml;
 use crate::error::SourceError;
 
-/// The longest context that is taken, in bytes.
+/// The longest context that is used, in bytes.
 const LONGEST_CONTEXT: usize = 50 * 1024;
 
 /// What the project's configuration says.
@@ -26,7 +26,7 @@ pub(super) struct ProjectConfig {
     pub(super) context: Option<String>,
     /// Guidance for applying a change.
     pub(super) guidance: Vec<String>,
-    /// What is odd about it.
+    /// Problems with its fields.
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -41,7 +41,7 @@ impl ProjectConfig {
             ..Self::default()
         };
         match yaml::read_if_there(&path) {
-            Ok(Some(value)) => config.take(&value),
+            Ok(Some(value)) => config.set_from(&value),
             Ok(None) => {}
             Err(SourceError::Malformed { source, .. }) => {
                 let reason = source.to_string();
@@ -53,7 +53,7 @@ impl ProjectConfig {
         Ok(config)
     }
 
-    fn take(&mut self, value: &Value) {
+    fn set_from(&mut self, value: &Value) {
         if !(value.is_object() || value.is_null()) {
             self.warn("is ignored, it has no fields");
             return;

@@ -1,6 +1,6 @@
 //! Delta specs: the requirements a change adds and modifies, read as `OpenSpec` reads them.
 //!
-//! A scenario is raw text under a fourth-level heading; its steps are not taken apart. Requirements
+//! A scenario is raw text under a fourth-level heading; its steps are not parsed. Requirements
 //! that are removed or renamed ask for nothing an agent could check, so they are not read.
 
 use crate::change::Scenario;

@@ -7,7 +7,7 @@ use super::root::Root;
 use crate::error::{SourceError, quoted};
 use crate::files::{self, unreadable};
 
-/// How deep changes are looked for inside a folder that wraps them.
+/// How deep a folder that wraps changes is searched.
 const WRAPPER_DEPTH: usize = 3;
 
 /// Whether there is a folder for a change of that name.

@@ -19,9 +19,9 @@ pub(super) fn read_folder(
     project: &Project<'_>,
 ) -> Result<Change, SourceError> {
     let (mut change, schema) = read_progress(name, folder, project)?;
-    let (scenarios, odd_specs) = read_specs(folder)?;
+    let (scenarios, spec_warnings) = read_specs(folder)?;
     change.scenarios = scenarios;
-    change.warnings.extend(odd_specs);
+    change.warnings.extend(spec_warnings);
     if change.task_files.is_empty() {
         change.warnings.push(no_task_file(&schema));
     }
@@ -39,8 +39,8 @@ pub(super) fn read_progress(
     let Project { root, config, .. } = project;
     let schema = project.schema_of(folder)?;
     let task_files = task_files(folder, &schema)?;
-    let (stories, odd_tasks) = read_markdown(&task_files, &Rules::PLAIN);
-    let warnings = [&root.warnings, &config.warnings, &odd_tasks];
+    let (stories, task_warnings) = read_markdown(&task_files, &Rules::PLAIN);
+    let warnings = [&root.warnings, &config.warnings, &task_warnings];
     let change = Change {
         stories,
         context: config.context.clone(),

@@ -1,4 +1,4 @@
-//! Reading YAML files as loose values: unknown and odd fields are no errors.
+//! Reading YAML files as untyped values: unknown and malformed fields are no errors.
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@ use crate::label::{Label, is_safe_name};
 use crate::tasks::{Task, TaskKind, TaskState};
 use ralph_base::ids::StoryId;
 
-/// The longest id that is taken as it is.
+/// The longest id that is used unchanged.
 const LONGEST_ID: usize = 40;
 
 /// One entry of a list of stories.
@@ -119,7 +119,7 @@ fn is_done_word(status: &str) -> bool {
     words.iter().any(|word| status.eq_ignore_ascii_case(word))
 }
 
-/// The place of a story in the order. Phases come one after the other, whatever is in them.
+/// The place of a story in the order. Phases come one after the other; priorities inside them are ignored.
 fn rank(value: &Value, phase: Option<u32>) -> f64 {
     if let Some(phase) = phase {
         return f64::from(phase);

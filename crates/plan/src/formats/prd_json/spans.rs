@@ -14,7 +14,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Parses a whole text.
 pub(super) fn parse(bytes: &[u8]) -> Result<&RawValue, serde_json::Error> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    // A raw value is not looked into; this also bounds how deep values are nested.
+    // A raw value is not parsed; this also limits how deep values are nested.
     serde_json::from_slice::<Value>(text)?;
     serde_json::from_slice(text)
 }

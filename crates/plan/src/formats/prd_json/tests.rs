@@ -72,8 +72,8 @@ fn id(text: &str) -> StoryId {
 }
 
 /// Each story as `id|title|state: criteria`.
-fn told(text: &str) -> Vec<String> {
-    let told = |story: &Story| {
+fn summaries(text: &str) -> Vec<String> {
+    let summaries = |story: &Story| {
         let raws: Vec<&str> = story.tasks.iter().map(|task| task.raw.as_str()).collect();
         format!(
             "{}|{}|{:?}: {}",
@@ -83,13 +83,13 @@ fn told(text: &str) -> Vec<String> {
             raws.join(", ")
         )
     };
-    change(text).stories.iter().map(told).collect()
+    change(text).stories.iter().map(summaries).collect()
 }
 
 #[test]
 fn stories_come_in_the_order_of_their_priority() {
     assert_eq!(
-        told(PLAN),
+        summaries(PLAN),
         [
             "US-001|Store coupons|Done: A table exists, Typecheck passes",
             "US-002|Apply a coupon|Open: The price falls, Typecheck passes",
@@ -134,7 +134,7 @@ fn the_section_has_all_that_is_written_about_a_story() {
 fn other_shapes_are_read_where_they_say_what_is_done() {
     #[track_caller]
     fn case(value: &Value, want: &[&str]) {
-        assert_eq!(told(&value.to_string()), want);
+        assert_eq!(summaries(&value.to_string()), want);
     }
     case(
         &json!([
@@ -241,7 +241,7 @@ fn the_writer_changes_one_value_or_adds_one() {
 }
 
 #[test]
-fn flags_of_other_stories_are_put_back_and_the_own_one_is_set() {
+fn flags_of_other_stories_are_restored_and_the_own_one_is_set() {
     let before = change(PLAN);
     let cheated = PLAN
         .replacen("\"passes\": true", "\"passes\": false", 1)
@@ -251,13 +251,13 @@ fn flags_of_other_stories_are_put_back_and_the_own_one_is_set() {
     assert_eq!(foreign, ["US-001", "US-003"]);
     assert_eq!((found.missing.len(), found.still_open.len()), (0, 0));
     let edits: Vec<&BoxEdit> = found.foreign.iter().map(|it| &it.edit).collect();
-    let put_back = String::from_utf8(apply(cheated.as_bytes(), &edits)).unwrap();
+    let restored = String::from_utf8(apply(cheated.as_bytes(), &edits)).unwrap();
     assert_eq!(
-        put_back,
+        restored,
         PLAN.replace(r#""priority": 2}"#, r#""priority": 2, "passes": false}"#)
     );
     let edits: Vec<&BoxEdit> = found.ticks.iter().collect();
-    let ticked = apply(put_back.as_bytes(), &edits);
+    let ticked = apply(restored.as_bytes(), &edits);
     let states: Vec<_> = change(&String::from_utf8(ticked).unwrap())
         .stories
         .iter()
@@ -315,9 +315,9 @@ prop_compose! {
         title in "[ -~]{1,20}",
         passes in proptest::option::of(any::<bool>()),
         priority in 0..4_i32,
-        odd in "[ -~\"\\\\\n]{0,10}",
+        extra in "[ -~\"\\\\\n]{0,10}",
     ) -> Value {
-        let mut story = json!({"id": id, "title": format!("t{title}"), "priority": priority, "odd": odd});
+        let mut story = json!({"id": id, "title": format!("t{title}"), "priority": priority, "extra": extra});
         if let Some(passes) = passes {
             story["passes"] = passes.into();
         }

@@ -11,14 +11,14 @@ const STORIES: &str = r#"{"userStories": [{"id": "a", "title": "A", "passes": fa
 fn found(place: &Place, inner: &str) -> Vec<(&'static str, String, String)> {
     let mut changes = survey(&place.around(inner)).unwrap().changes;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let told = |it: crate::summary::ChangeSummary| {
+    let row = |it: crate::summary::ChangeSummary| {
         (it.kind.word(), it.name, it.path.display().to_string())
     };
-    changes.into_iter().map(told).collect()
+    changes.into_iter().map(row).collect()
 }
 
 #[test]
-fn plans_are_looked_for_up_to_the_top_of_the_work_tree() {
+fn plans_are_searched_up_to_the_top_of_the_work_tree() {
     let place = Place::with(&[
         ("prd.json", STORIES),
         ("repo/.git/HEAD", ""),
@@ -37,7 +37,7 @@ fn plans_are_looked_for_up_to_the_top_of_the_work_tree() {
         ]
     );
     assert_eq!(found(&place, "repo").len(), 2);
-    // Without a repository only the folder itself is looked into.
+    // Without a repository only the folder itself is searched.
     assert_eq!(found(&place, ""), [row("prd.json", "prd", "prd.json")]);
     assert!(matches!(
         survey(&place.around("repo/.git")),
@@ -98,7 +98,7 @@ fn every_kind_is_read_again_from_where_it_was_read() {
 }
 
 #[test]
-fn a_change_and_another_plan_of_one_name_are_told_apart_by_path() {
+fn a_change_and_another_plan_of_one_name_are_distinguished_by_path() {
     let place = Place::with(&[
         ("openspec/changes/prd/tasks.md", "- [ ] a\n"),
         ("prd.json", STORIES),
@@ -163,11 +163,11 @@ fn what_a_feature_says_is_to_be_read_but_its_checklists() {
     ]);
     let change = read_target("k", &place.around("")).unwrap();
     let documents = change.documents.iter();
-    let told: Vec<_> = documents
+    let counts: Vec<_> = documents
         .map(|it| (it.artifact.as_str(), it.paths.len()))
         .collect();
     assert_eq!(
-        told,
+        counts,
         [
             ("steering", 1),
             ("requirements", 1),

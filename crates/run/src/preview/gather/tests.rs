@@ -82,7 +82,7 @@ impl Desk {
     }
 
     /// What a look says, but for what it always says here.
-    fn told(&self) -> Vec<(Weight, String)> {
+    fn remarks(&self) -> Vec<(Weight, String)> {
         let remarks = self.look().into_iter();
         remarks
             .filter(|it| it.text != "an unknown key")
@@ -127,7 +127,7 @@ async fn a_clean_tree_is_ready_and_stays_untouched() {
 }
 
 #[tokio::test]
-async fn what_lies_in_the_tree_is_told() {
+async fn files_in_the_tree_are_reported() {
     let desk = Desk::new(DEMO);
     desk.write("staged", "x");
     desk.git("add staged");
@@ -144,7 +144,7 @@ async fn what_lies_in_the_tree_is_told() {
         ),
     ];
     assert_eq!(
-        desk.told(),
+        desk.remarks(),
         want.map(|(weight, text)| (weight, text.to_owned()))
     );
 }
@@ -162,7 +162,7 @@ async fn what_keeps_a_run_from_starting_comes_first() {
     fs::write(desk.repo.join(".git/index.lock"), "").unwrap();
     fs::write(desk.repo.join(".git/MERGE_HEAD"), "").unwrap();
     let stops: Vec<String> = desk
-        .told()
+        .remarks()
         .into_iter()
         .filter(|(weight, _)| *weight == Weight::Stops)
         .map(|(_, text)| text)
@@ -182,14 +182,14 @@ async fn what_keeps_a_run_from_starting_comes_first() {
 }
 
 #[tokio::test]
-async fn runs_that_are_at_work_or_were_interrupted_are_told() {
+async fn running_and_interrupted_runs_are_reported() {
     let desk = Desk::new(DEMO);
     let opened = desk.vault();
-    let told = desk.told();
+    let remarks = desk.remarks();
     let pid = format!("process {}", std::process::id());
     assert!(
-        told[0].1.contains(&pid) && told[0].0 == Weight::Stops,
-        "{told:?}"
+        remarks[0].1.contains(&pid) && remarks[0].0 == Weight::Stops,
+        "{remarks:?}"
     );
 
     let session = begin(opened);
@@ -198,7 +198,7 @@ async fn runs_that_are_at_work_or_were_interrupted_are_told() {
     until_free(&vault).await;
     desk.write("new", "of an agent, maybe");
     let interrupted = "a run of `c` was interrupted: it goes on from there".to_owned();
-    assert_eq!(desk.told(), [(Weight::Tells, interrupted)]);
+    assert_eq!(desk.remarks(), [(Weight::Tells, interrupted)]);
     let mut other = desk.change();
     other.name = "d".to_owned();
     let remarks = look(&Plan {
@@ -226,7 +226,7 @@ async fn a_folder_without_a_repository_is_refused() {
 }
 
 #[tokio::test]
-async fn a_prompt_can_be_looked_at() {
+async fn a_prompt_can_be_shown() {
     let desk = Desk::new(DEMO);
     let change = desk.change();
     let vault = desk.state();

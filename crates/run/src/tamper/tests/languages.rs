@@ -31,7 +31,7 @@ impl Case {
     fn hold(&self) {
         let before = self.all(self.test);
         let check = |after: &str, want: Option<&str>| {
-            let messages = said(
+            let messages = messages_of(
                 TamperCheck::Tests,
                 &watch(),
                 &[edited(self.path, &before, after)],
@@ -68,11 +68,11 @@ impl Case {
         // A pure addition.
         let added = [added(self.path, &before)];
         assert_eq!(
-            said(TamperCheck::Tests, &watch(), &added),
+            messages_of(TamperCheck::Tests, &watch(), &added),
             Vec::<String>::new()
         );
         // The whole file.
-        let all = said(TamperCheck::Tests, &watch(), &[deleted(self.path, &before)]);
+        let all = messages_of(TamperCheck::Tests, &watch(), &[deleted(self.path, &before)]);
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
             all[0].starts_with("2 tests were removed with the whole file"),

@@ -9,7 +9,7 @@ const TASKS: &str =
 
 #[track_caller]
 fn specs_say(changed: &[ChangedPath], want: &[&str]) {
-    assert_eq!(said(TamperCheck::Specs, &watch(), changed), want);
+    assert_eq!(messages_of(TamperCheck::Specs, &watch(), changed), want);
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn a_plan_in_json_may_only_say_how_it_stands() {
     let mut watch = watch();
     watch.task_files.insert("prd.json".to_owned());
     let before = r#"{"userStories": [{"id": "1", "title": "A", "passes": false}]}"#;
-    let said = |after: &str| {
-        said(
+    let messages_of = |after: &str| {
+        messages_of(
             TamperCheck::Specs,
             &watch,
             &[edited("prd.json", before, after)],
@@ -86,7 +86,7 @@ fn a_plan_in_json_may_only_say_how_it_stands() {
     };
     let nothing: Vec<String> = Vec::new();
     assert_eq!(
-        said(
+        messages_of(
             "{\n \"userStories\": [{\"id\": \"1\", \"title\": \"A\", \"passes\": true, \"notes\": \"x\"}]}"
         ),
         nothing
@@ -97,11 +97,14 @@ fn a_plan_in_json_may_only_say_how_it_stands() {
         )]
     };
     assert_eq!(
-        said(r#"{"userStories": [{"id": "1", "title": "B", "passes": true}]}"#),
+        messages_of(r#"{"userStories": [{"id": "1", "title": "B", "passes": true}]}"#),
         lost("userStories[0].title")
     );
-    assert_eq!(said(r#"{"userStories": []}"#), lost("userStories[0]"));
-    assert_eq!(said("{"), lost("it is no longer valid JSON"));
+    assert_eq!(
+        messages_of(r#"{"userStories": []}"#),
+        lost("userStories[0]")
+    );
+    assert_eq!(messages_of("{"), lost("it is no longer valid JSON"));
 }
 
 #[track_caller]
@@ -290,7 +293,7 @@ fn of_a_file_with_many_things_only_what_is_checked_counts() {
 
 #[track_caller]
 fn outside_says(watch: &Watch, changed: &[ChangedPath], want: &[&str]) {
-    assert_eq!(said(TamperCheck::Outside, watch, changed), want);
+    assert_eq!(messages_of(TamperCheck::Outside, watch, changed), want);
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn with_roots_work_is_expected_in_them_and_in_the_plan() {
 }
 
 #[test]
-fn without_roots_new_names_at_the_top_are_told() {
+fn without_roots_new_names_at_the_top_are_reported() {
     let one = &["new at the top of the repository: `notes.txt`"];
     outside_says(&watch(), &[added("notes.txt", "")], one);
     outside_says(
