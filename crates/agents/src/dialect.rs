@@ -115,14 +115,8 @@ pub struct StreamEnd {
     pub promise: Option<Promise>,
     /// How the last turn ended.
     pub turn: TurnEnd,
-    /// What the agent itself says went wrong in its last turn.
-    pub error: Option<String>,
-    /// The limit that ended the last turn.
-    pub limit: Option<Limit>,
-    /// What keeps the agent from working at all (login, credit, model), and what to do about it.
-    pub auth: Option<String>,
-    /// The conversation outgrew the model's context.
-    pub overflow: Option<String>,
+    /// Why the last turn could not continue, as the agent reports it.
+    pub trouble: Option<Trouble>,
     /// Tokens and cost of the whole process; a lower bound where it was cut short.
     pub usage: Usage,
     /// The agent's own session id.

@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 
 use crate::agent_event::{AgentEvent, start_of};
-use crate::dialect::{Output, ProcessEnd, StreamEnd, TurnEnd};
+use crate::dialect::{Output, ProcessEnd, StreamEnd, Trouble, TurnEnd};
 use crate::promise::Promise;
 
 /// How much of a message is compared.
@@ -370,22 +370,18 @@ fn in_short(events: &[AgentEvent], end: &StreamEnd) -> String {
 
 fn trouble(end: &StreamEnd) -> String {
     let start = |text: &str| start_of(text, MESSAGE_START).replace('\n', " ↵ ");
-    if let Some(limit) = &end.limit {
-        let sort = if limit.is_outage { "outage" } else { "limit" };
-        let until = limit.resets_at.map(|at| format!(" until {at}"));
-        let until = until.unwrap_or_default();
-        return format!(" {sort}{until}: {}", start(&limit.message));
-    }
-    for (sort, message) in [
-        ("auth", &end.auth),
-        ("overflow", &end.overflow),
-        ("error", &end.error),
-    ] {
-        if let Some(message) = message {
-            return format!(" {sort}: {}", start(message));
+    match &end.trouble {
+        None => String::new(),
+        Some(Trouble::Limit(limit)) => {
+            let sort = if limit.is_outage { "outage" } else { "limit" };
+            let until = limit.resets_at.map(|at| format!(" until {at}"));
+            let until = until.unwrap_or_default();
+            format!(" {sort}{until}: {}", start(&limit.message))
         }
+        Some(Trouble::Auth(message)) => format!(" auth: {}", start(message)),
+        Some(Trouble::Overflow(message)) => format!(" overflow: {}", start(message)),
+        Some(Trouble::Other(message)) => format!(" error: {}", start(message)),
     }
-    String::new()
 }
 
 #[test]

@@ -266,21 +266,13 @@ impl StreamState {
     }
 
     fn verdict(&self) -> StreamEnd {
-        let mut end = StreamEnd {
+        StreamEnd {
             promise: self.promise.found(),
             turn: self.turn,
+            trouble: self.trouble.clone(),
             usage: self.usage,
             session: self.session.clone(),
-            ..StreamEnd::default()
-        };
-        match self.trouble.clone() {
-            Some(Trouble::Limit(limit)) => end.limit = Some(limit),
-            Some(Trouble::Auth(message)) => end.auth = Some(message),
-            Some(Trouble::Overflow(message)) => end.overflow = Some(message),
-            Some(Trouble::Other(message)) => end.error = Some(message),
-            None => {}
         }
-        end
     }
 }
 

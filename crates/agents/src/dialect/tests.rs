@@ -1,6 +1,6 @@
 use pretty_assertions::assert_eq;
 
-use super::{Output, ProcessEnd, StreamEnd, TurnEnd};
+use super::{Limit, Output, ProcessEnd, StreamEnd, Trouble, TurnEnd};
 use crate::agent_event::AgentEvent;
 use crate::promise::Promise;
 
@@ -86,4 +86,35 @@ fn text_takes_bytes_that_are_no_text_and_huge_lines() {
         panic!("{events:?}");
     };
     assert!(text.len() < 17 * 1024 && text.ends_with('…'));
+}
+
+/// The trouble of one kind, for tests that compare it with other fields.
+impl StreamEnd {
+    pub(crate) fn limit(&self) -> Option<Limit> {
+        match &self.trouble {
+            Some(Trouble::Limit(limit)) => Some(limit.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn auth(&self) -> Option<String> {
+        match &self.trouble {
+            Some(Trouble::Auth(message)) => Some(message.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn overflow(&self) -> Option<String> {
+        match &self.trouble {
+            Some(Trouble::Overflow(message)) => Some(message.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn error(&self) -> Option<String> {
+        match &self.trouble {
+            Some(Trouble::Other(message)) => Some(message.clone()),
+            _ => None,
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub struct Limit {
 pub enum Trouble {
     /// It can continue later.
     Limit(Limit),
-    /// The agent may not work at all: what it said, and what to do about it.
+    /// The agent may not work at all (login, credit, model): its message, and what to do about it.
     Auth(String),
     /// The conversation outgrew the model's context.
     Overflow(String),

@@ -12,7 +12,7 @@ use crate::prompt::Previous;
 use crate::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
 use crate::tamper::Finding;
 use ralph_agents::agent_event::{AgentEvent, Usage};
-use ralph_agents::dialect::{Limit, Output};
+use ralph_agents::dialect::{Output, Trouble};
 use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
 use ralph_plan::change::StoryState;
@@ -351,12 +351,8 @@ pub struct AgentEnd {
     pub is_error: bool,
     /// The promise in its final words.
     pub promise: Option<Promise>,
-    /// It ran into a limit.
-    pub limit: Option<Limit>,
-    /// It may not work at all: what it said, and how to fix it.
-    pub auth: Option<String>,
-    /// Its conversation outgrew the model's context.
-    pub overflow: Option<String>,
+    /// Why it could not continue, as it reports it.
+    pub trouble: Option<Trouble>,
     /// The end of its stderr.
     pub last_words: String,
     /// The last line of its own text.

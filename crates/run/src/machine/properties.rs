@@ -15,6 +15,7 @@ use crate::records::progress::Progress;
 use crate::settings::TamperCheck;
 use crate::tamper::{Finding, Severity, TamperPolicy};
 use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptNumber, RunId};
 use ralph_plan::change::StoryState;
@@ -697,7 +698,7 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
         5 => super::script::failed("no"),
         6 => limited(resets_at),
         7 if pick > 200 => AgentEnd {
-            auth: Some("log in".to_owned()),
+            trouble: Some(Trouble::Auth("log in".to_owned())),
             is_error: true,
             ..silent()
         },

@@ -4,7 +4,7 @@ use super::*;
 use crate::policy::roster::Choice;
 use crate::policy::{Gate, OnFinish, When};
 use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
-use ralph_agents::dialect::Limit;
+use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::duration::TimeLimit;
 use ralph_base::ids::{AttemptId, AttemptNumber};
@@ -275,9 +275,7 @@ pub(super) fn silent() -> AgentEnd {
         final_seen: true,
         is_error: false,
         promise: None,
-        limit: None,
-        auth: None,
-        overflow: None,
+        trouble: None,
         last_words: String::new(),
         last_line: None,
         swept: Vec::new(),
@@ -303,11 +301,7 @@ pub(super) fn failed(reason: &str) -> AgentEnd {
 pub(super) fn limited(resets_at: Option<Timestamp>) -> AgentEnd {
     AgentEnd {
         is_error: true,
-        limit: Some(Limit {
-            message: "usage limit reached".to_owned(),
-            resets_at,
-            is_outage: false,
-        }),
+        trouble: Some(Trouble::limit("usage limit reached", resets_at)),
         ..silent()
     }
 }

@@ -3,7 +3,7 @@
 use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
-use ralph_agents::dialect::Limit;
+use ralph_agents::dialect::{Limit, Trouble};
 use ralph_agents::promise::Promise;
 
 /// How an attempt without a promise is explained.
@@ -116,7 +116,10 @@ impl AttemptFailure {
             }
             exit => format!("the agent ended with {}", exit_in_words(exit)),
         };
-        let words = end.last_words.trim();
+        let words = match &end.trouble {
+            Some(Trouble::Other(message)) => message.trim(),
+            _ => end.last_words.trim(),
+        };
         let reason = if words.is_empty() {
             how
         } else {
@@ -145,22 +148,21 @@ pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, At
 
 /// An agent that was ended while it waited for a limit to end was not idle.
 fn waited_at_a_limit(end: &AgentEnd, failure: &AttemptFailure) -> Option<AttemptFailure> {
-    let limit = end.limit.as_ref()?;
+    let Some(Trouble::Limit(limit)) = &end.trouble else {
+        return None;
+    };
     (failure.kind == FailureKind::Timeout).then(|| AttemptFailure::limit(limit))
 }
 
 fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {
-    if let Some(message) = &end.auth {
-        return AttemptFailure::new(FailureKind::Auth, message.clone());
-    }
-    if let Some(limit) = &end.limit {
-        return AttemptFailure::limit(limit);
-    }
-    if let Some(message) = &end.overflow {
-        return AttemptFailure::overflow(message);
-    }
-    if let Some(Promise::Failed(reason)) = promise {
-        return AttemptFailure::failed(reason);
+    match (&end.trouble, promise) {
+        (Some(Trouble::Auth(message)), _) => {
+            return AttemptFailure::new(FailureKind::Auth, message.clone());
+        }
+        (Some(Trouble::Limit(limit)), _) => return AttemptFailure::limit(limit),
+        (Some(Trouble::Overflow(message)), _) => return AttemptFailure::overflow(message),
+        (_, Some(Promise::Failed(reason))) => return AttemptFailure::failed(reason),
+        _ => {}
     }
     let ended_well = match end.exit {
         AgentExit::Code(code) => code == 0,

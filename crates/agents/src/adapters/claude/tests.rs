@@ -149,11 +149,11 @@ fn claude_uses_the_last_message_where_the_result_has_no_text() {
     let result = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached maximum number of turns (1)"]}"#;
     let (events, end) = claude(&[INIT, SAYS_COMPLETE, result]);
     assert_eq!(
-        (end.promise, end.turn),
+        (end.promise.clone(), end.turn),
         (Some(Promise::Complete), TurnEnd::EndedWithError)
     );
     assert_eq!(
-        end.error.as_deref(),
+        end.error().as_deref(),
         Some("Reached maximum number of turns (1)")
     );
     let last = events.iter().rev().nth(1);
@@ -186,14 +186,17 @@ fn claude_reports_limits_with_their_end() {
     };
 
     let (events, end) = claude(&[INIT, rejected, error, result]);
-    assert_eq!((end.limit, end.turn), (limit(at), TurnEnd::EndedWithError));
+    assert_eq!(
+        (end.limit(), end.turn),
+        (limit(at), TurnEnd::EndedWithError)
+    );
     let limits = events
         .iter()
         .filter(|event| matches!(event, AgentEvent::Limit { .. }));
     assert_eq!(limits.count(), 1);
 
-    assert_eq!(claude(&[rejected, result]).1.limit, limit(at));
-    assert_eq!(claude(&[warned, error, result]).1.limit, limit(None));
+    assert_eq!(claude(&[rejected, result]).1.limit(), limit(at));
+    assert_eq!(claude(&[warned, error, result]).1.limit(), limit(None));
     assert_eq!(
         claude(&[INIT, warned, SAYS_COMPLETE, COMPLETE]).1,
         completed()
@@ -203,14 +206,14 @@ fn claude_reports_limits_with_their_end() {
         completed()
     );
     let plain = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit"}"#;
-    assert_eq!(claude(&[plain]).1.limit, limit(None));
+    assert_eq!(claude(&[plain]).1.limit(), limit(None));
     let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"You've hit your limit"}]},"error":"server_error","is_api_error_message":true,"api_error_status":529,"api_error_type":"overloaded_error"}"#;
     let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"You've hit your limit"}"#;
     let outage = limit(None).map(|limit| Limit {
         is_outage: true,
         ..limit
     });
-    assert_eq!(claude(&[error, overloaded]).1.limit, outage);
+    assert_eq!(claude(&[error, overloaded]).1.limit(), outage);
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn claude_reports_login_and_credit_trouble() {
         );
         let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"no key"}"#;
         let (events, end) = claude(&[&error, result]);
-        assert_eq!(end.auth.as_deref(), Some(want));
+        assert_eq!(end.auth().as_deref(), Some(want));
         assert_eq!(
             events[0],
             AgentEvent::Auth {
@@ -238,7 +241,7 @@ fn claude_reports_login_and_credit_trouble() {
         );
     }
     let bare = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"no key"}"#;
-    assert_eq!(claude(&[bare]).1.auth.as_deref(), Some(login));
+    assert_eq!(claude(&[bare]).1.auth().as_deref(), Some(login));
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn claude_gives_a_refused_login_up_early() {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let (events, end) = claude(&lines);
         let is_auth = |event: &&AgentEvent| matches!(event, AgentEvent::Auth { .. });
-        (events.iter().filter(is_auth).count(), end.auth)
+        (events.iter().filter(is_auth).count(), end.auth())
     };
     let refused = |attempt| retry(attempt, "authentication_failed", 401);
     let message = "authentication failed (401)\nlog in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
@@ -273,10 +276,10 @@ fn claude_that_goes_on_after_trouble_is_not_in_it() {
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["too many turns"]}"#;
     for trouble in [limit, refused] {
         let (_, end) = claude(&[INIT, trouble, SAYS_COMPLETE]);
-        assert_eq!((end.limit, end.auth), (None, None));
+        assert_eq!((end.limit(), end.auth()), (None, None));
         let (_, end) = claude(&[INIT, trouble, SAYS_COMPLETE, turns]);
-        assert_eq!((end.limit, end.auth), (None, None));
-        assert_eq!(end.error.as_deref(), Some("too many turns"));
+        assert_eq!((end.limit(), end.auth()), (None, None));
+        assert_eq!(end.error().as_deref(), Some("too many turns"));
     }
 }
 
@@ -285,14 +288,17 @@ fn claude_keeps_other_api_errors_apart() {
     let error = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"<promise>COMPLETE</promise>"}]},"error":"invalid_request","is_api_error_message":true,"api_error_status":400}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"overload"}"#;
     let (_, end) = claude(&[error, result]);
-    assert_eq!(end.error.as_deref(), Some("<promise>COMPLETE</promise>"));
-    assert_eq!((end.promise, end.limit, end.auth), (None, None, None));
+    assert_eq!(end.error().as_deref(), Some("<promise>COMPLETE</promise>"));
+    assert_eq!((end.limit(), end.auth(), end.promise), (None, None, None));
 
     let overflow = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"terminal_reason":"prompt_too_long","result":"too much"}"#;
-    assert_eq!(claude(&[overflow]).1.overflow.as_deref(), Some("too much"));
+    assert_eq!(
+        claude(&[overflow]).1.overflow().as_deref(),
+        Some("too much")
+    );
     let model = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"no such model"}]},"error":"model_not_found","is_api_error_message":true,"api_error_status":404}"#;
     let refusal = "no such model\nchoose another model with `--model` or `model = \"…\"`";
-    assert_eq!(claude(&[model]).1.auth.as_deref(), Some(refusal));
+    assert_eq!(claude(&[model]).1.auth().as_deref(), Some(refusal));
 }
 
 #[test]
@@ -303,7 +309,7 @@ fn claude_spares_people_its_own_diagnostics() {
             r#"{{"type":"result","subtype":"error_during_execution","is_error":true,{fields}}}"#
         );
         let (events, end) = claude(&[&line]);
-        assert_eq!(end.error.as_deref(), Some(want));
+        assert_eq!(end.error().as_deref(), Some(want));
         let message = want.to_owned();
         assert!(events.contains(&AgentEvent::Error { message }));
     }

@@ -167,18 +167,18 @@ fn trouble_is_sorted_by_what_the_turn_failed_of() {
     };
     let used_up = "You’ve hit your usage limit. Visit x or try again at 11:20 PM.";
     let until = limit(Some("2026-11-15T22:21:00Z"));
-    assert_eq!(fails(used_up).limit, until(used_up));
+    assert_eq!(fails(used_up).limit(), until(used_up));
     let many = "exceeded retry limit, last status: 429 Too Many Requests";
-    assert_eq!(fails(many).limit, limit(None)(many));
+    assert_eq!(fails(many).limit(), limit(None)(many));
     for outage in [
         "unexpected status 529 <unknown status code>: Overloaded",
         "stream disconnected before completion: error sending request",
         "We’re currently experiencing high demand, which may cause temporary errors.",
     ] {
-        let is_outage = fails(outage).limit.map(|limit| limit.is_outage);
+        let is_outage = fails(outage).limit().map(|limit| limit.is_outage);
         assert_eq!(is_outage, Some(true), "{outage}");
     }
-    let auth = |message: &str| fails(message).auth.unwrap();
+    let auth = |message: &str| fails(message).auth().unwrap();
     let key = "unexpected status 401 Unauthorized: bad key";
     assert_eq!(auth(key), format!("{key}\n{LOG_IN}"));
     assert!(auth("Quota exceeded. Check your plan and billing details.").contains("billing, or"));
@@ -188,7 +188,7 @@ fn trouble_is_sorted_by_what_the_turn_failed_of() {
         auth(r#"{"detail":"The 'x' model is not supported when using Codex."}"#)
             .starts_with("The 'x' model is not supported when using Codex.\nchoose another model")
     );
-    let overflow = |message: &str| fails(message).overflow.unwrap();
+    let overflow = |message: &str| fails(message).overflow().unwrap();
     let room = "Codex ran out of room in the model's context window. Start a new thread.";
     assert_eq!(overflow(room), room);
     assert_eq!(
@@ -196,7 +196,7 @@ fn trouble_is_sorted_by_what_the_turn_failed_of() {
         "too long"
     );
     let other = fails("something new");
-    assert_eq!(other.error.as_deref(), Some("something new"));
+    assert_eq!(other.error().as_deref(), Some("something new"));
     assert_eq!(other.turn, TurnEnd::EndedWithError);
 }
 
@@ -208,7 +208,7 @@ fn an_error_is_reported_once_and_fatal_only_if_the_turn_fails() {
         message: "something odd".into(),
     };
     assert_eq!(events[0], reported);
-    assert_eq!((end.error, end.turn), (None, TurnEnd::Ended));
+    assert_eq!((end.error(), end.turn), (None, TurnEnd::Ended));
 
     let failed = r#"{"type":"turn.failed","error":{"message":"something odd"}}"#;
     let (events, _) = codex(&[TURN, &odd, failed]);
@@ -220,9 +220,9 @@ fn an_error_that_nothing_follows_is_why_it_ended() {
     let (events, end) = codex(&[THREAD, TURN, &error("out of luck")]);
     let message = "out of luck".to_owned();
     assert_eq!(events.last(), Some(&AgentEvent::Error { message }));
-    assert_eq!(end.error.as_deref(), Some("out of luck"));
+    assert_eq!(end.error().as_deref(), Some("out of luck"));
     let (_, end) = codex(&[THREAD, TURN, &says("x"), DONE, &error("odd")]);
-    assert_eq!((end.error, end.turn), (None, TurnEnd::Ended));
+    assert_eq!((end.error(), end.turn), (None, TurnEnd::Ended));
 }
 
 #[test]
@@ -236,12 +236,12 @@ fn what_it_waits_for_is_known_until_it_goes_on() {
             message: format!("1/5 ({many})")
         }]
     );
-    assert_eq!(end.limit.map(|limit| limit.message), Some(many.into()));
+    assert_eq!(end.limit().map(|limit| limit.message), Some(many.into()));
     let (_, end) = codex(&[TURN, &retry, &says("Recovered.")]);
-    assert_eq!(end.limit, None);
+    assert_eq!(end.limit(), None);
     let refused = error("Reconnecting... 1/5 (unexpected status 401 Unauthorized: no)");
     let (_, end) = codex(&[TURN, &refused]);
-    assert_eq!((end.limit, end.auth), (None, None));
+    assert_eq!((end.limit(), end.auth()), (None, None));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn a_prompt_that_is_too_large_is_an_overflow() {
         stderr: "Error: input_too_large: more than 1048576 characters",
     };
     assert_eq!(reader.end(&ended).len(), 1);
-    assert!(reader.verdict().overflow.is_some());
+    assert!(reader.verdict().overflow().is_some());
 }
 
 #[test]

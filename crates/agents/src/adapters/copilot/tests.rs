@@ -40,12 +40,12 @@ fn an_error_of_the_session_decides() {
     let error = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"slow","statusCode":429}}"#;
     let failed = r#"{"type":"result","sessionId":"s1","exitCode":1}"#;
     let (events, end) = copilot(&[error, failed]);
-    assert_eq!(end.limit.map(|limit| limit.message), Some("slow".into()));
+    assert_eq!(end.limit().map(|limit| limit.message), Some("slow".into()));
     assert_eq!(end.turn, TurnEnd::EndedWithError);
     assert_eq!(events.last(), Some(&AgentEvent::Final { is_error: true }));
     let login = r#"{"type":"session.error","data":{"errorType":"authentication","message":"no"}}"#;
     assert_eq!(
-        copilot(&[login, failed]).1.auth,
+        copilot(&[login, failed]).1.auth(),
         Some(format!("no\n{LOG_IN}"))
     );
 }

@@ -136,9 +136,9 @@ fn trouble_is_sorted_by_code_and_words() {
         r#"[API Error: {"error":{"code":401,"message":"bad key"}}]"#,
         145,
     );
-    assert_eq!(key.auth, Some(format!("bad key\n{LOG_IN}")));
+    assert_eq!(key.auth(), Some(format!("bad key\n{LOG_IN}")));
     let limit = |message: &str, code: i32| {
-        let limit = fails(message, code).limit.unwrap();
+        let limit = fails(message, code).limit().unwrap();
         let at = limit.resets_at.map(|at| at.to_string());
         (limit.message, limit.is_outage, at)
     };
@@ -171,13 +171,13 @@ fn trouble_is_sorted_by_code_and_words() {
         limit("[API Error: terminated]", 1),
         ("terminated".into(), true, None)
     );
-    assert!(fails("[API Error: model not found]", 1).auth.is_some());
+    assert!(fails("[API Error: model not found]", 1).auth().is_some());
     let long =
         "[API Error: The input token count (9) exceeds the maximum number of tokens allowed]";
-    assert!(fails(long, 144).overflow.is_some());
+    assert!(fails(long, 144).overflow().is_some());
     let other = fails("[API Error: hm]", 1);
     assert_eq!(
-        (other.error.as_deref(), other.turn),
+        (other.error().as_deref(), other.turn),
         (Some("hm"), TurnEnd::EndedWithError)
     );
 }
@@ -193,9 +193,9 @@ fn an_exit_code_tells_where_the_stream_does_not() {
     };
     let login = "YOLO mode is enabled.\nPlease set an Auth method\n";
     let want = format!("Please set an Auth method\n{LOG_IN}");
-    assert_eq!(end(41, login).auth, Some(want));
-    assert_eq!(end(145, "").auth.is_some(), true);
-    assert_eq!(end(173, "").limit.is_some(), true);
+    assert_eq!(end(41, login).auth(), Some(want));
+    assert_eq!(end(145, "").auth().is_some(), true);
+    assert_eq!(end(173, "").limit().is_some(), true);
     assert_eq!(end(42, ""), StreamEnd::default());
     assert_eq!(end(0, ""), StreamEnd::default());
     let finished = gemini(
@@ -205,7 +205,7 @@ fn an_exit_code_tells_where_the_stream_does_not() {
             stderr: "",
         },
     );
-    assert_eq!(finished.1.limit, None);
+    assert_eq!(finished.1.limit(), None);
 }
 
 #[test]
@@ -214,8 +214,8 @@ fn its_complaints_tell_what_it_waits_for() {
     let line = b"Attempt 3 failed with status 429. Retrying with backoff... _ApiError: {}";
     let message = "attempt 3 failed with status 429".to_owned();
     assert_eq!(reader.stderr_line(line), [AgentEvent::Retrying { message }]);
-    assert!(reader.verdict().limit.is_some());
+    assert!(reader.verdict().limit().is_some());
     reader.line(says("Hello").as_bytes(), false);
-    assert_eq!(reader.verdict().limit, None);
+    assert_eq!(reader.verdict().limit(), None);
     assert_eq!(reader.stderr_line(b"YOLO mode is enabled."), []);
 }

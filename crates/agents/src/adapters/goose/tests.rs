@@ -44,15 +44,18 @@ fn a_failure_is_one_only_where_no_model_said_it() {
     let text = "Ran into this error: Rate limit exceeded: slow.\\n\\nPlease retry if you think so.";
     let (events, end) = goose(&[&says("null", text), DONE]);
     let message = "Rate limit exceeded: slow.".to_owned();
-    assert_eq!(end.limit.map(|limit| limit.message), Some(message.clone()));
+    assert_eq!(
+        end.limit().map(|limit| limit.message),
+        Some(message.clone())
+    );
     assert_eq!(end.turn, TurnEnd::EndedWithError);
     assert!(events.contains(&AgentEvent::Limit {
         message,
         resets_at: None
     }));
     let (_, end) = goose(&[&says("\"1\"", text), DONE]);
-    assert_eq!((end.limit, end.turn), (None, TurnEnd::Ended));
+    assert_eq!((end.limit(), end.turn), (None, TurnEnd::Ended));
     let login = "Ran into this error: Authentication failed. Status: 401 Unauthorized.";
     let (_, end) = goose(&[&says("null", login), DONE]);
-    assert!(end.auth.is_some_and(|message| message.ends_with(LOG_IN)));
+    assert!(end.auth().is_some_and(|message| message.ends_with(LOG_IN)));
 }

@@ -152,18 +152,18 @@ fn an_error_counts_unless_a_step_follows_it() {
     let overflow = fails("ContextOverflowError", r#""message":"too long""#);
     let (_, end) = opencode(&[&overflow]);
     assert_eq!(
-        (end.overflow.as_deref(), end.turn),
+        (end.overflow().as_deref(), end.turn),
         (Some("too long"), TurnEnd::EndedWithError)
     );
     let (complete, stop) = (says("<promise>COMPLETE</promise>", ""), ends("stop"));
     let (_, end) = opencode(&[&overflow, BEGIN, &complete, &stop]);
     assert_eq!(
-        (end.overflow, end.promise, end.turn),
+        (end.overflow(), end.promise, end.turn),
         (None, Some(Promise::Complete), TurnEnd::Ended)
     );
     let (_, end) = opencode(&[BEGIN, &complete, &ends("length")]);
     assert_eq!(
-        (end.error.as_deref(), end.turn),
+        (end.error().as_deref(), end.turn),
         (
             Some("the answer ended early: length"),
             TurnEnd::EndedWithError
@@ -176,7 +176,7 @@ fn trouble_is_sorted_by_its_status() {
     let end = |name: &str, data: &str| opencode(&[&fails(name, data)]).1;
     let limit = |headers: &str| {
         let data = format!(r#""message":"slow","statusCode":429,"responseHeaders":{{{headers}}}"#);
-        let limit = end("APIError", &data).limit.unwrap();
+        let limit = end("APIError", &data).limit().unwrap();
         limit.resets_at.map(|at| at.to_string())
     };
     assert_eq!(
@@ -197,20 +197,20 @@ fn trouble_is_sorted_by_its_status() {
         ("ProviderAuthError", r#""message":"no","providerID":"x""#),
     ] {
         let want = format!("no\n{LOG_IN}");
-        assert_eq!(end(name, data).auth, Some(want), "{name} {data}");
+        assert_eq!(end(name, data).auth(), Some(want), "{name} {data}");
     }
     let model = end(
         "APIError",
         r#""message":"gone","statusCode":404,"responseBody":"{\"code\":\"model_not_found\"}""#,
     );
-    assert!(model.auth.unwrap().contains("--model"));
+    assert!(model.auth().unwrap().contains("--model"));
     let quota =
         r#""message":"no","statusCode":429,"responseBody":"{\"code\":\"insufficient_quota\"}""#;
-    assert!(end("APIError", quota).auth.unwrap().contains("credit"));
+    assert!(end("APIError", quota).auth().unwrap().contains("credit"));
     let down = end("APIError", r#""message":"x","statusCode":503"#);
-    assert!(down.limit.unwrap().is_outage);
+    assert!(down.limit().unwrap().is_outage);
     let unknown = end("UnknownError", r#""message":"Unexpected server error""#);
-    assert_eq!(unknown.error.as_deref(), Some("Unexpected server error"));
+    assert_eq!(unknown.error().as_deref(), Some("Unexpected server error"));
 }
 
 #[test]
@@ -228,12 +228,12 @@ fn its_log_tells_what_it_waits_for() {
     let reported = reader.stderr_line(limited.as_bytes());
     let message = "This request would exceed your rate limit".to_owned();
     assert_eq!(reported, [AgentEvent::Retrying { message }]);
-    assert!(reader.verdict().limit.is_some());
+    assert!(reader.verdict().limit().is_some());
     reader.line(BEGIN.as_bytes(), false);
-    assert_eq!(reader.verdict().limit, None);
+    assert_eq!(reader.verdict().limit(), None);
 
     let title = log("small=true agent=title", "rate limit");
     assert_eq!(reader.stderr_line(title.as_bytes()), []);
     assert_eq!(reader.stderr_line(b"a rate limit is near"), []);
-    assert_eq!(reader.verdict().limit, None);
+    assert_eq!(reader.verdict().limit(), None);
 }

@@ -60,9 +60,9 @@ fn a_request_that_failed_for_good_is_no_success_whatever_the_exit_code() {
             AgentEvent::Final { is_error: true }
         ]
     );
-    assert_eq!(end.auth, Some(message));
-    assert!(failed(r#"429: {"message":"slow"}"#).1.limit.is_some());
-    assert_eq!(failed("odd").1.error.as_deref(), Some("odd"));
+    assert_eq!(end.auth(), Some(message));
+    assert!(failed(r#"429: {"message":"slow"}"#).1.limit().is_some());
+    assert_eq!(failed("odd").1.error().as_deref(), Some("odd"));
 }
 
 #[test]
@@ -72,5 +72,5 @@ fn a_retry_that_works_forgets_the_failure() {
     let (events, end) = pi(&[failed, retry, &says(COMPLETE, "stop"), SETTLED]);
     let message = "slow, retry 1 of 3".to_owned();
     assert_eq!(events[0], AgentEvent::Retrying { message });
-    assert_eq!((end.limit, end.turn), (None, TurnEnd::Ended));
+    assert_eq!((end.limit(), end.turn), (None, TurnEnd::Ended));
 }

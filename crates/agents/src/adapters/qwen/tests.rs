@@ -28,7 +28,7 @@ fn a_failed_request_is_reported_once() {
     ];
     assert_eq!(events, want);
     assert_eq!(
-        (end.auth, end.turn),
+        (end.auth(), end.turn),
         (Some(message), TurnEnd::EndedWithError)
     );
 }
@@ -36,7 +36,7 @@ fn a_failed_request_is_reported_once() {
 #[test]
 fn a_missing_choice_of_login_is_no_crash() {
     let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"No auth type is selected. Please configure one."}}"#;
-    assert!(qwen(&[result]).1.auth.is_some());
+    assert!(qwen(&[result]).1.auth().is_some());
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn an_hour_of_waiting_is_cut_short() {
     assert_eq!((wait(1), wait(2)), (Vec::new(), Vec::new()));
     let events = wait(3);
     assert!(matches!(events.as_slice(), [AgentEvent::Limit { .. }]));
-    assert!(reader.verdict().limit.is_some());
+    assert!(reader.verdict().limit().is_some());
     let goes_on = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Hello."}]}}"#;
     reader.line(goes_on.as_bytes(), false);
-    assert_eq!(reader.verdict().limit, None);
+    assert_eq!(reader.verdict().limit(), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Budget, OnFinish};
 use crate::records::event::{Event, Outcome, RunEnded};
-use ralph_agents::dialect::Limit;
+use ralph_agents::dialect::Trouble;
 
 /// A run at its first attempt, with the agents of a configuration file.
 fn working(text: &str, policy: Policy) -> (Script, Vec<String>) {
@@ -71,19 +71,14 @@ fn waited(script: &mut Script, seconds: u64) -> Vec<String> {
 fn refused(reason: &str) -> AgentEnd {
     AgentEnd {
         is_error: true,
-        auth: Some(reason.to_owned()),
+        trouble: Some(Trouble::Auth(reason.to_owned())),
         ..silent()
     }
 }
 
 fn outage() -> AgentEnd {
-    let limit = Some(Limit {
-        message: "server error (500)".to_owned(),
-        resets_at: None,
-        is_outage: true,
-    });
     AgentEnd {
-        limit,
+        trouble: Some(Trouble::outage("server error (500)")),
         ..limited(None)
     }
 }

@@ -6,6 +6,7 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
 use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::dialect::Trouble;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
 #[track_caller]
@@ -226,7 +227,7 @@ fn auth_stops_at_once() {
     let message = "not logged in: run `agent login`";
     let end = AgentEnd {
         is_error: true,
-        auth: Some(message.to_owned()),
+        trouble: Some(Trouble::Auth(message.to_owned())),
         ..silent()
     };
     assert_eq!(
