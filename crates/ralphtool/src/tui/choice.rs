@@ -1,4 +1,4 @@
-//! A box over the screen that asks or says something, with the keys that answer it.
+//! A dialog: a box over the screen with a text and the keys that answer it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -11,7 +11,7 @@ use crate::tui::palette::{DIM, KEY, STRONG, border};
 /// Borders and a space on either side of the text.
 const FRAME: usize = 4;
 
-/// What a box says.
+/// A dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Choice {
     /// In its upper border.
@@ -23,10 +23,9 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Draws it in the middle of an area, over whatever is there, and says where.
+    /// Draws it in the middle of an area, at most `columns` wide; returns where.
     ///
-    /// It takes at most `columns`. Where there is no room for all of the body, its end is
-    /// missing; the keys never are.
+    /// If the body is too long, its end is missing; the keys are always visible.
     pub(crate) fn draw(&self, area: Rect, columns: usize, buffer: &mut Buffer) -> Rect {
         let room = columns.min(area.width.into()).saturating_sub(FRAME);
         let mut body: Vec<Line<'static>> = Vec::new();
@@ -68,7 +67,7 @@ impl Choice {
     }
 }
 
-/// Leaves out the end of a body that is too long, and says so.
+/// Cuts a body that is too long, with a mark on its last line.
 fn shorten(body: &mut Vec<Line<'static>>, rows: usize) {
     if body.len() <= rows {
         return;
@@ -79,7 +78,7 @@ fn shorten(body: &mut Vec<Line<'static>>, rows: usize) {
     }
 }
 
-/// Draws lines in a frame, over whatever is there.
+/// Draws lines in a frame over the screen.
 pub(crate) fn draw_box(
     buffer: &mut Buffer,
     place: Rect,
@@ -97,7 +96,7 @@ pub(crate) fn draw_box(
     Paragraph::new(lines).block(frame).render(place, buffer);
 }
 
-/// A place of a size in the middle of an area.
+/// A rectangle in the middle of an area.
 pub(crate) fn centred(area: Rect, columns: usize, rows: usize) -> Rect {
     let width = u16::try_from(columns).unwrap_or(u16::MAX).min(area.width);
     let height = u16::try_from(rows).unwrap_or(u16::MAX).min(area.height);
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_in_the_middle_over_everything() {
+    fn a_dialog_is_centred_over_the_screen() {
         case(
             &choice(&["Stop 漢字?"]),
             (31, 7),
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stay_where_the_body_does_not_fit() {
+    fn keys_are_visible_if_the_body_does_not_fit() {
         case(
             &choice(&["one two three four five six seven"]),
             (14, 7),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn any_area_is_survived() {
+    fn a_dialog_stays_within_any_area() {
         for width in 0..12 {
             for height in 0..8 {
                 let area = Rect::new(0, 0, width, height);

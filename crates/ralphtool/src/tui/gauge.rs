@@ -1,4 +1,4 @@
-//! How much of something is done, as a bar.
+//! A progress bar.
 
 use ratatui::text::{Line, Span};
 
@@ -9,7 +9,7 @@ const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /// A bar of exactly this many columns.
 ///
-/// It is full only when all is done, and not empty once anything is.
+/// It is full only if all is done, and empty only if nothing is done.
 pub(crate) fn gauge(done: u64, total: u64, columns: usize) -> Line<'static> {
     let filled = eighths(done, total, columns);
     let (whole, rest) = (filled / 8, filled % 8);

@@ -1,4 +1,4 @@
-//! The help: every key that works on the screen it lies over.
+//! The help: every key of the screen below it.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,7 +13,7 @@ use crate::ui::text::pad;
 /// How wide the keys are.
 const KEYS: usize = 12;
 
-/// The last line that may be at the top of the help on a screen of this size.
+/// The highest index of a line that may be at the top of the help.
 pub(crate) fn last_top(place: Place, screen: Rect) -> usize {
     let area = area(screen);
     let height = usize::from(area.height.saturating_sub(2));
@@ -58,9 +58,9 @@ fn lines(place: Place, area: Rect) -> Vec<Line<'static>> {
         .collect()
 }
 
-/// Where the help is on a screen.
+/// The area of the help on a screen.
 fn area(screen: Rect) -> Rect {
-    // A margin of a column or two would only show letters without their words.
+    // In a narrow margin, only the first letters of the screen would be visible.
     let width = if screen.width < 84 { screen.width } else { 78 };
     let height = screen.height.saturating_sub(2).max(3).min(screen.height);
     centred(screen, width.into(), height.into())

@@ -1,5 +1,4 @@
-//! Every key, where it works and what it does: one table that the screens ask, the help shows and
-//! the footers are made of.
+//! Every key, where it works and what it does: one table for the screens, the help and the footers.
 
 mod table;
 
@@ -13,7 +12,7 @@ pub(crate) enum Place {
     Changes,
     Preview,
     Run,
-    /// The run screen of a run that another terminal steers.
+    /// The run screen of a run that another terminal controls.
     Attached,
     /// The run screen of a past run.
     Replay,
@@ -67,7 +66,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Where it leads from a row of a list, up to the `last` one; none where it does not move.
+    /// The row it moves to in a list with the rows 0 to `last`; none if it is not a movement.
     pub(crate) fn moved(self, from: usize, last: usize, page: usize) -> Option<usize> {
         let to = match self {
             Self::Up => from.saturating_sub(1),
@@ -87,23 +86,23 @@ pub(crate) struct Binding {
     keys: &'static [KeyCode],
     /// A letter that does the same with Ctrl.
     ctrl: Option<char>,
-    /// The keys, as people read them; empty where another line speaks for them.
+    /// The keys as the help shows them; empty if another line shows them.
     pub(crate) shown: &'static str,
     pub(crate) does: &'static str,
-    /// In few letters, for footers; none where a footer need not say it.
+    /// The description in footers; none if footers leave it out.
     pub(crate) brief: Option<&'static str>,
     places: &'static [Place],
     pub(crate) action: Action,
 }
 
-/// The lines of the table that hold at a place.
+/// The lines of the table that apply at a place.
 pub(crate) fn at(place: Place) -> impl Iterator<Item = &'static Binding> {
     TABLE
         .iter()
         .filter(move |binding| binding.places.contains(&place))
 }
 
-/// What a key asks for at a place, whatever case the terminal gives a letter with Ctrl.
+/// The action of a key at a place; the case of a letter with Ctrl depends on the terminal.
 pub(crate) fn action(place: Place, key: KeyEvent) -> Option<Action> {
     let is_meant = |binding: &&Binding| match key.code {
         KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => {
@@ -130,13 +129,13 @@ mod tests {
     #[test]
     fn no_key_means_two_things_at_one_place() {
         for place in EVERYWHERE {
-            let mut seen: Vec<(Option<char>, Option<KeyCode>)> = Vec::new();
+            let mut bound: Vec<(Option<char>, Option<KeyCode>)> = Vec::new();
             for binding in at(*place) {
                 let plain = binding.keys.iter().map(|key| (None, Some(*key)));
                 let with_control = binding.ctrl.map(|letter| (Some(letter), None));
                 for pressed in plain.chain(with_control) {
-                    assert!(!seen.contains(&pressed), "{pressed:?} twice at {place:?}");
-                    seen.push(pressed);
+                    assert!(!bound.contains(&pressed), "{pressed:?} twice at {place:?}");
+                    bound.push(pressed);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! One line of text that the user types.
+//! A text input of one line.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -8,21 +8,21 @@ use super::wrap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LineEdit {
     text: String,
-    /// A byte of the text at which a character begins, or its end.
+    /// A byte position at a grapheme boundary.
     cursor: usize,
 }
 
 /// The visible part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct View {
-    /// What is to be drawn.
+    /// The text to draw.
     pub(crate) text: String,
     /// The column of the cursor in it.
     pub(crate) cursor: usize,
 }
 
 impl LineEdit {
-    /// A text with the cursor behind it.
+    /// A text with the cursor at its end.
     pub(crate) fn new(text: &str) -> Self {
         let mut edit = Self::default();
         edit.paste(text);
@@ -39,11 +39,11 @@ impl LineEdit {
         let text = text.replace("\r\n", "\n").replace('\t', " ");
         let text = crate::ui::text::clean(&text);
         self.text.insert_str(self.cursor, &text);
-        // What was inserted may have joined the characters around it.
+        // An inserted mark joins the character before it.
         self.cursor = self.boundary_at_or_after(self.cursor + text.len());
     }
 
-    /// A key was pressed: moves by characters and words, and removes them.
+    /// Handles a key: types, moves or deletes.
     pub(crate) fn press(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -65,7 +65,7 @@ impl LineEdit {
         }
     }
 
-    /// The part that is visible in the given number of columns; the cursor always is, even behind the end.
+    /// The part to draw in this many columns, so that the cursor is visible, at the end too.
     pub(crate) fn view(&self, columns: usize) -> View {
         let mut room = columns.saturating_sub(1);
         let mut shown = Vec::new();
@@ -80,7 +80,7 @@ impl LineEdit {
             shown.push(part);
         }
         let mut text: String = shown.into_iter().rev().collect();
-        // The cursor's own column is there too.
+        // The column that was kept free for the cursor.
         room += columns.min(1);
         for part in wrap::graphemes(&self.text[self.cursor..]) {
             let wide = wrap::columns(part);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_is_always_in_sight() {
+    fn the_cursor_is_always_visible() {
         #[track_caller]
         fn case(marked: &str, columns: usize, text: &str, cursor: usize) {
             let text = text.to_owned();

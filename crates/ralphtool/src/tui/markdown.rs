@@ -1,9 +1,8 @@
-//! Markdown as lines of a terminal.
+//! Renders Markdown as lines of a terminal.
 //!
-//! On `pulldown-cmark`'s events rather than with `tui-markdown`: that one gives flat lines
-//! which no longer say where a quote or a list item begins, so that they cannot be wrapped
-//! with the bar or the indentation that belongs to them, and it fits no table to a width.
-//! Code is broken where the columns end, not cut: nothing of what an agent wrote is hidden.
+//! It uses the events of `pulldown-cmark` rather than `tui-markdown`, whose lines do not say where a
+//! quote or a list item begins, so that they cannot be wrapped with their bar or indentation, and
+//! which fits no table to a width. Code is wrapped, not cut, so that nothing is hidden.
 
 mod prefix;
 mod table;
@@ -20,7 +19,7 @@ use crate::ui::text::clean;
 
 /// Longer texts are cut.
 const LONGEST: usize = 64 * 1024;
-/// What stands below a text that was cut.
+/// The line below a text that was cut.
 const CUT: &str = "… cut here: the text is longer than 64 kB";
 
 /// Renders a document in the given number of columns.
@@ -32,8 +31,8 @@ pub(crate) fn render(text: &str, columns: usize, colored: bool) -> Vec<Line<'sta
     renderer.render(text)
 }
 
-/// Renders what an agent says, which may still be being written: its lines stay lines, for it may
-/// be the output of any program.
+/// Renders a text of an agent, which may be incomplete: line breaks are kept, because it may be the
+/// output of any program.
 pub(crate) fn render_said(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
     let renderer = Renderer {
         colored,
@@ -43,7 +42,7 @@ pub(crate) fn render_said(text: &str, columns: usize, colored: bool) -> Vec<Line
     renderer.render(text)
 }
 
-/// As much of a text as is shown.
+/// The part of a text that is shown.
 fn beginning(text: &str) -> &str {
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {
@@ -54,16 +53,16 @@ fn beginning(text: &str) -> &str {
 
 #[derive(Default)]
 struct Renderer {
-    /// Without colours, code within text has its ticks.
+    /// Whether to use colours; without them, inline code is shown in backticks.
     colored: bool,
-    /// A line break in the text is one on the screen.
+    /// Whether a line break in the text is one on the screen.
     keeps_lines: bool,
     columns: usize,
     lines: Vec<Line<'static>>,
     prefixes: Prefixes,
     /// The number of the next item of each list that is open; none for bullets.
     lists: Vec<Option<u64>>,
-    /// Text that awaits its block's end.
+    /// The text of the current line or block, until it is written.
     inline: Vec<Span<'static>>,
     styles: Vec<Style>,
     /// Targets of the links that are open.
@@ -74,10 +73,10 @@ struct Renderer {
     table: Option<Table>,
 }
 
-/// Where an open link leads.
+/// The target of an open link.
 struct Target {
     to: String,
-    /// The span with which its text begins.
+    /// The index of the first span of its text.
     start: usize,
 }
 
@@ -93,7 +92,7 @@ impl Renderer {
 
     fn render(mut self, text: &str) -> Vec<Line<'static>> {
         let shown = beginning(text);
-        // Escape sequences go before parsing, where they are still whole.
+        // Parsing would split escape sequences, so they are removed first.
         let cleaned: Vec<String> = shown.lines().map(clean).collect();
         let cleaned = cleaned.join("\n");
         let options =
@@ -209,7 +208,7 @@ impl Renderer {
         }
     }
 
-    /// Makes ready for a block: what came before is done, and a blank line is between.
+    /// Starts a block: writes the text before it, and a blank line between them.
     fn open_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
@@ -223,7 +222,7 @@ impl Renderer {
         self.gap = true;
     }
 
-    /// Writes the text that awaits its block's end.
+    /// Writes the collected text.
     fn flush(&mut self) {
         if self.inline.is_empty() {
             return;
@@ -232,7 +231,7 @@ impl Renderer {
         self.put(&[line], wrap_words);
     }
 
-    /// Writes lines behind the prefix of the containers they are in.
+    /// Writes lines with the prefixes of the containers around them.
     fn put(&mut self, lines: &[Line<'_>], wrap: fn(&Line<'_>, usize) -> Vec<Line<'static>>) {
         let (mut first, rest) = self.prefixes.take();
         let room = self.columns - prefix::width(&rest);
@@ -383,7 +382,7 @@ impl Renderer {
         self.gap = true;
     }
 
-    /// Writes what is left, and leaves no blank line at the end.
+    /// Writes the rest, without blank lines at the end.
     fn finish(&mut self) {
         self.flush();
         while self.lines.last().is_some_and(|it| it.spans.is_empty()) {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// How long the question stands.
+/// How long the question waits for the second press.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How far the user went.
+/// How far leaving has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Quit {
     /// The user did not ask to leave.
@@ -23,7 +23,7 @@ pub(crate) enum Quit {
 }
 
 impl Quit {
-    /// A key that leaves was pressed while a run is at work; gives what that leads to.
+    /// Handles a press of the quit key during a run; returns the new state.
     pub(crate) fn press(&mut self, now: Timestamp) -> Self {
         *self = match *self {
             Self::Asked(at) if is_fresh(at, now) => Self::Stopping,
@@ -33,7 +33,7 @@ impl Quit {
         *self
     }
 
-    /// Whether the question still stands.
+    /// Whether the question still waits.
     pub(crate) fn is_asking(self, now: Timestamp) -> bool {
         matches!(self, Self::Asked(at) if is_fresh(at, now))
     }
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_stands_for_three_seconds() {
+    fn a_question_waits_for_three_seconds() {
         let mut quit = Quit::default();
         quit.press(at(0));
         assert!(quit.is_asking(at(3_000)));

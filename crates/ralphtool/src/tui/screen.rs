@@ -1,6 +1,6 @@
-//! The five screens, one file each: what each knows, what keys do to it, how it is drawn.
+//! The five screens, one file each: the state of each, what keys do to it, how it is drawn.
 //!
-//! `changes` leads to `preview`, that to `run`, that to `completion`, and that to `result`.
+//! They follow each other: `changes`, `preview`, `run`, `completion`, `result`.
 
 pub(crate) mod changes;
 pub(crate) mod completion;
@@ -20,7 +20,7 @@ use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_run::records::progress::{Progress, StoryStanding};
 
-/// The first line of a screen: the program, and the change it shows.
+/// The first line of a screen: the program, and the change that is shown.
 fn title_of(change: &str) -> Vec<Span<'static>> {
     vec![
         Span::styled(" ralphtool ", STRONG),
@@ -29,13 +29,13 @@ fn title_of(change: &str) -> Vec<Span<'static>> {
     ]
 }
 
-/// The name of the change of a run; empty while it is not known.
+/// The name of the change of a run; empty before the run has started.
 fn change_of(progress: &Progress) -> &str {
     let header = progress.header.as_ref();
     header.map_or("", |header| header.change.as_str())
 }
 
-/// What a run took altogether, after how many stories it did.
+/// The attempts, time and usage of a run, after a text about its stories.
 fn totals(progress: &Progress, stories: String) -> String {
     let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
     let mut facts = vec![
@@ -47,7 +47,7 @@ fn totals(progress: &Progress, stories: String) -> String {
     facts.join(" · ")
 }
 
-/// The commits a run began at and came to, once it has completed a story.
+/// The commits before and after a run, once it has completed a story.
 fn range_of(progress: &Progress) -> Option<(String, String)> {
     let attempts = progress.stories.iter().flat_map(|story| &story.attempts);
     let first = attempts.min_by_key(|attempt| attempt.started_at)?;
@@ -62,7 +62,7 @@ fn range_of(progress: &Progress) -> Option<(String, String)> {
     Some((first.base.clone()?, last.clone()))
 }
 
-/// An error with what to do.
+/// An error and its hints.
 pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
     let mut lines = vec![wrap::styled(clean(&error.message), BAD)];
     let hint = |hint: &String| Line::from(vec![Span::styled("→ ", NAME), clean(hint).into()]);
@@ -70,7 +70,7 @@ pub(crate) fn error_lines(error: &ErrorText) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws lines, wrapped, with a margin at the left; says where some do not fit.
+/// Draws lines, wrapped, with a margin at the left and a mark if some do not fit.
 fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin: u16) {
     let inner = Rect {
         x: area.x + margin.min(area.width),

@@ -152,7 +152,7 @@ struct Session {
     messages: UnboundedSender<Msg>,
     starts: UnboundedReceiver<StartRun>,
     screen: JoinHandle<std::io::Result<App>>,
-    /// From the beginning: one that ended a run ends the program, too.
+    /// Listens from the start: a signal that has ended a run ends the program, too.
     terminate: Signal,
     hang_up: Signal,
     /// The exit code of the last run.

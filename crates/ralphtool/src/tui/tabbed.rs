@@ -1,5 +1,5 @@
-//! Panes of which one is shown, each under a tab: what the preview and the result screen share; and
-//! the titles of tabs in one line, which the run screen uses too.
+//! Panes under tabs, which the preview and the result screen share; and the line of tab titles, which
+//! the run screen uses too.
 
 use ratatui::text::{Line, Span};
 
@@ -28,7 +28,7 @@ impl<const N: usize> Tabbed<N> {
         }
     }
 
-    /// The number of the pane that is shown.
+    /// The index of the pane that is shown.
     pub(crate) fn shown(&self) -> usize {
         self.shown
     }
@@ -41,13 +41,13 @@ impl<const N: usize> Tabbed<N> {
         &mut self.panes[self.shown]
     }
 
-    /// What the pane that is shown is called in the name of a file.
+    /// The file name of an export of the current pane, without extension.
     pub(crate) fn file_name(&self, change: &str) -> String {
         let title = self.titles[self.shown].to_lowercase().replace(' ', "-");
         format!("{change}-{title}")
     }
 
-    /// Handles the keys that select a tab or search; gives none for all others.
+    /// Handles the actions that select a tab or search; returns none for all others.
     pub(crate) fn act(&mut self, action: Action) -> Option<Step> {
         match action {
             Action::NextTab => self.shown = (self.shown + 1) % N,
@@ -61,7 +61,7 @@ impl<const N: usize> Tabbed<N> {
         Some(Step::Stay)
     }
 
-    /// Handles the keys of the pane that is shown.
+    /// Handles the other actions, on the current pane.
     pub(crate) fn act_on_pane(&mut self, action: Action) {
         match action {
             Action::Left => self.shown = self.shown.saturating_sub(1),
@@ -70,7 +70,7 @@ impl<const N: usize> Tabbed<N> {
         }
     }
 
-    /// Searches for a text from now on.
+    /// Sets the text to search for in all panes, and goes to its next place in this one.
     pub(crate) fn search(&mut self, needle: &str) -> Step {
         needle.clone_into(&mut self.needle);
         for pane in &mut self.panes {
@@ -95,7 +95,7 @@ impl<const N: usize> Tabbed<N> {
 
 /// The titles, the selected one in brackets and reversed.
 ///
-/// Where there is no room for all, those farthest from the selected one give way to `‹` and `›`.
+/// If not all fit, `‹` and `›` replace those that are farthest from the selected one.
 pub(crate) fn titles(titles: &[&str], selected: usize, columns: usize) -> Line<'static> {
     let Some(last) = titles.len().checked_sub(1) else {
         return Line::default();
@@ -103,7 +103,6 @@ pub(crate) fn titles(titles: &[&str], selected: usize, columns: usize) -> Line<'
     let selected = selected.min(last);
     let (mut first, mut end) = (0, titles.len());
     while end - first > 1 && needed(titles, first, end) > columns {
-        // The farther end gives way.
         if selected - first > end - 1 - selected {
             first += 1;
         } else {
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selected_one_is_in_sight_where_there_is_no_room_for_all() {
+    fn the_selected_title_is_visible_if_not_all_fit() {
         case(0, 20, "[Agent] Diff ›");
         case(2, 20, "‹ Diff [Attempts]›");
         case(4, 20, "‹ Gates [Log]");
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_titles_are_nothing_and_wide_ones_count() {
+    fn titles_may_be_missing_or_have_wide_characters() {
         let none: [&str; 0] = [];
         assert_eq!(titles(&none, 0, 10), Line::default());
         let line = titles(&["漢字", "仮名"], 0, 12);

@@ -171,12 +171,12 @@ impl TextPane {
         }
     }
 
-    /// The wheel was turned over it.
+    /// Scrolls by a turn of the wheel.
     pub(crate) fn wheel(&mut self, up: bool) {
         self.page(WHEEL, up);
     }
 
-    /// Moves the lines under the cursor, and the cursor with them.
+    /// Scrolls the lines, and the cursor with them.
     fn page(&mut self, by: usize, up: bool) {
         let last_top = self.lines.len().saturating_sub(self.height.max(1));
         if up {
@@ -196,7 +196,7 @@ impl TextPane {
         self.settle();
     }
 
-    /// Brings cursor and top to where they can be.
+    /// Moves the cursor and the first visible line into their bounds.
     fn settle(&mut self) {
         let last = self.lines.len().saturating_sub(1);
         self.cursor = if self.following {
@@ -212,12 +212,12 @@ impl TextPane {
         }
     }
 
-    /// What is searched for; empty for nothing.
+    /// Sets the text that is searched for and highlighted; empty for none.
     pub(crate) fn set_needle(&mut self, needle: &str) {
         self.needle = needle.to_lowercase();
     }
 
-    /// Goes to the next line with the text, around the end; whether there is one.
+    /// Goes to the next line with the text, wrapping around; returns whether there is one.
     pub(crate) fn find(&mut self, forward: bool) -> bool {
         if self.needle.is_empty() || self.lines.is_empty() {
             return false;
@@ -252,7 +252,7 @@ impl TextPane {
         joined(self.lines.iter().filter(|line| Some(line.item) == item))
     }
 
-    /// Draws what fits, with a mark at the cursor where the pane has the focus.
+    /// Draws the visible lines, with a mark at the cursor if the pane has the focus.
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, focused: bool) {
         let item = self.item();
         let shown = self.lines.iter().enumerate().skip(self.top);
@@ -273,7 +273,7 @@ impl TextPane {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// Where it is, for a corner of the frame: `12/340`, or nothing where all is seen.
+    /// The line of the cursor and how many there are, such as `12/340`, if they do not all fit.
     pub(crate) fn place(&self) -> Option<String> {
         (self.lines.len() > self.height.max(1))
             .then(|| format!("{}/{}", self.cursor + 1, self.lines.len()))
@@ -287,12 +287,12 @@ fn joined<'a>(lines: impl Iterator<Item = &'a PaneLine>) -> String {
     lines.join("\n")
 }
 
-/// The first line to show of `height` lines, so that the selected one is visible.
+/// The first visible line, moved as little as needed to make the selected one visible.
 pub(crate) fn scrolled(top: usize, selected: usize, height: usize) -> usize {
     top.clamp((selected + 1).saturating_sub(height.max(1)), selected)
 }
 
-/// The line with every hit in another style.
+/// The line with every match in this style.
 fn highlight(line: &Line<'static>, needle: &str, style: Style) -> Line<'static> {
     if needle.is_empty() {
         return line.clone();
@@ -301,7 +301,7 @@ fn highlight(line: &Line<'static>, needle: &str, style: Style) -> Line<'static> 
     for span in &line.spans {
         let text = span.content.as_ref();
         let lower = text.to_lowercase();
-        // Where lower case has other lengths, byte positions would not fit: such a span is left.
+        // If lower case has another length, byte positions do not match: the span stays as it is.
         if lower.len() != text.len() || !lower.contains(needle) {
             spans.push(span.clone());
             continue;
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stays_in_sight() {
+    fn the_cursor_stays_visible() {
         let mut pane = pane(10, 4);
         for _ in 0..5 {
             pane.act(Action::Down);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_around_the_end() {
+    fn a_search_wraps_around() {
         let mut pane = pane(12, 4);
         pane.set_needle("LINE 1");
         assert!(pane.find(true));
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_stand_out_in_any_case() {
+    fn matches_are_highlighted_in_any_case() {
         let line = Line::from("Find me, find ME");
         let hit = Style::new().reversed();
         let spans: Vec<(String, bool)> = highlight(&line, "find", hit)

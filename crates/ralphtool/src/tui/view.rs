@@ -1,4 +1,4 @@
-//! Draws the app: the current screen, a line of keys below it, and whatever is in front.
+//! Draws the app: the current screen, a line of keys below it, and the dialogs over it.
 
 use ratatui::Frame;
 use ratatui::layout::Constraint::{Length, Min};
@@ -18,13 +18,13 @@ use crate::launch::trust;
 use crate::tui::palette::{self, KEY, WARN};
 use crate::ui::text::clean;
 
-/// The smallest terminal something can be shown on.
+/// The smallest terminal that the screens fit on.
 const LEAST: (u16, u16) = (40, 12);
 
 /// How wide a question is.
 const QUESTION: usize = 64;
 
-/// How wide one is that shows commands.
+/// How wide a question is that shows commands.
 const WIDE_QUESTION: usize = 100;
 
 /// How many columns of a line to type in are not its title.
@@ -63,7 +63,7 @@ fn draw_too_small(frame: &mut Frame<'_>, area: Rect) {
 fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let width = usize::from(area.width);
     if let Some(typing) = &app.typing {
-        // However long the title is, there is room for what is typed.
+        // A long title leaves room for the input.
         let title = Line::from(typing.title);
         let title = wrap::cut(&title, width.saturating_sub(ROOM_TO_TYPE));
         let title = format!("{title}: ");
@@ -96,7 +96,7 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
 
-/// Keys and what they do, in few letters, as many as there is room for.
+/// As many keys, each with its short description, as there is room for.
 fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
     let mut line = Line::default();
     for binding in bindings {
@@ -168,8 +168,8 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
     }
 }
 
-/// What the repository's settings file asks for. Where it does not fit, the first line says so: what
-/// is out of sight must not look as if it were not there.
+/// What the repository's settings file asks for. Its first line names a command that prints all of it,
+/// because the end may not fit.
 fn trust_question(prompt: &TrustPrompt) -> Choice {
     let claims = &prompt.question.claims;
     let heading = trust::heading(&prompt.question.file, claims);

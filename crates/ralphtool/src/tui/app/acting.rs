@@ -192,7 +192,7 @@ impl App {
                 }
             },
             Screen::Run | Screen::Completion if at_work => {
-                self.then = if self.completion.is_going_on() {
+                self.then = if self.completion.is_continuing() {
                     Then::Stay
                 } else {
                     Then::Leave

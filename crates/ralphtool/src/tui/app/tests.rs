@@ -555,7 +555,7 @@ fn windows(stage: &mut Stage) -> Vec<Part> {
     windows.collect()
 }
 
-/// A run whose agent said a lot; looks wait until they are answered.
+/// A run whose agent said a lot; queries are not answered.
 fn talkative() -> Stage {
     let mut stage = Stage::new((80, 24));
     stage.world.said = (0..1000)
@@ -585,7 +585,7 @@ fn a_window_is_asked_for_once_until_it_is_there() {
 }
 
 #[test]
-fn a_window_is_not_asked_for_again_while_nothing_was_said() {
+fn a_window_is_queried_again_only_if_the_transcript_grew() {
     let mut stage = talkative();
     stage.wait(5);
     stage.draw();

@@ -18,14 +18,14 @@ const NARROWEST: usize = 3;
 pub(super) struct Table {
     pub(super) alignments: Vec<Alignment>,
     pub(super) rows: Vec<Vec<Line<'static>>>,
-    /// The row that is being read.
+    /// The row that is being parsed.
     pub(super) row: Vec<Line<'static>>,
 }
 
 impl Table {
-    /// Its lines: cells are wrapped in their columns.
+    /// Its lines, with each cell wrapped in its column.
     ///
-    /// Where not even the narrowest columns fit, the cells of a row follow each other.
+    /// If not even the narrowest columns fit, the cells of a row follow each other.
     pub(super) fn fitted(&self, columns: usize) -> Vec<Line<'static>> {
         let Some(widths) = self.widths(columns) else {
             return self.rows.iter().map(|row| joined(row)).collect();
@@ -42,7 +42,8 @@ impl Table {
         lines
     }
 
-    /// How wide each column is: as wide as its widest cell, or else the widest give way.
+    /// The width of each column: that of its widest cell; if there is no room, the widest columns
+    /// shrink.
     fn widths(&self, columns: usize) -> Option<Vec<usize>> {
         let count = self.alignments.len();
         let between = wrap::columns(BETWEEN) * count.saturating_sub(1);

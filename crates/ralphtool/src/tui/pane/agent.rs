@@ -1,7 +1,8 @@
 //! What an agent says and does: a window of its transcript, which stays on disk.
 //!
-//! While it follows, the window is the end of the transcript, asked for again when something was
-//! said. Moving away from the end asks for other parts as the cursor comes near their border.
+//! While the pane follows, the window is the end of the transcript, and is queried again when the
+//! agent has said more. Otherwise the pane queries other parts when the cursor comes near the border
+//! of its window.
 
 use std::collections::BTreeMap;
 
@@ -20,32 +21,33 @@ use crate::ui::words;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
 
-/// How many entries more than there are lines are asked for.
+/// How many more entries than visible lines are queried.
 const SPARE: usize = 8;
 
-/// How many lines of an agent's reasoning are shown unasked.
+/// How many lines of an agent's reasoning are shown until it is expanded.
 const THINKING_LINES: usize = 4;
 
-/// How many lines of an entry that is folded out are shown.
+/// How many lines of an expanded entry are shown.
 const DETAIL_LINES: usize = 400;
 
-/// What an agent said.
+/// The pane of one transcript.
 #[derive(Debug, Default)]
 pub(crate) struct AgentPane {
     transcript: Option<TranscriptId>,
     pub(crate) text: TextPane,
     entries: Vec<Entry>,
     total: usize,
-    /// Entries that are folded out, with all of what is behind them once it is known.
+    /// Expanded entries, each with its full text once that has been received.
     expanded: BTreeMap<usize, Vec<String>>,
-    /// Rendered entries by their number, with the length of the text they were made of.
+    /// Rendered entries by their number, each with the length of the text that was rendered.
     rendered: BTreeMap<usize, (usize, Vec<Line<'static>>)>,
     /// Whether the terminal shows colours.
     colored: bool,
-    /// Something was said since the window was asked for.
+    /// The transcript has grown since the window was queried.
     stale: bool,
+    /// A query is not answered yet.
     waiting: bool,
-    /// Where the cursor goes when the next window is there.
+    /// The entry to go to when a window with it arrives.
     destination: Option<usize>,
     problem: Option<String>,
 }
@@ -79,8 +81,8 @@ impl AgentPane {
         self.lay_out();
     }
 
-    /// Something was said.
-    pub(crate) fn said(&mut self) {
+    /// The transcript may have grown.
+    pub(crate) fn grew(&mut self) {
         self.stale = true;
     }
 
@@ -93,19 +95,19 @@ impl AgentPane {
         }
     }
 
-    /// What is missing, unless it was asked for already.
+    /// A query for the part that is missing, unless one is not answered yet.
     pub(crate) fn query(&mut self) -> Option<Query> {
         let transcript = self.transcript.clone()?;
         if self.waiting {
             return None;
         }
-        let part = self.wanted()?;
+        let part = self.missing()?;
         self.waiting = true;
         self.stale = false;
         Some(Query::Window(transcript, part))
     }
 
-    fn wanted(&self) -> Option<Part> {
+    fn missing(&self) -> Option<Part> {
         if let Some(entry) = self.destination {
             return Some(self.around(entry));
         }
@@ -121,7 +123,7 @@ impl AgentPane {
         (near_top || near_end || (self.entries.is_empty() && self.stale)).then(|| self.around(here))
     }
 
-    /// An entry with enough on both sides that the pane is full wherever it is shown.
+    /// An entry and enough on both sides to fill the pane wherever the entry is on it.
     fn around(&self, entry: usize) -> Part {
         let side = self.text.height() + 2 * SPARE;
         Part::From(entry.saturating_sub(side), 2 * side)
@@ -140,7 +142,7 @@ impl AgentPane {
                 self.total = window.total;
                 self.stale |= window.more && self.text.is_following();
                 self.problem = None;
-                // What is not there would be asked for again and again.
+                // An entry that does not exist would be queried again and again.
                 self.destination = self.destination.filter(|entry| *entry < self.total);
             }
             Err(problem) => {
@@ -151,7 +153,7 @@ impl AgentPane {
         self.lay_out();
     }
 
-    /// Receives all of what is behind an entry.
+    /// Receives the full text of an entry.
     pub(crate) fn receive_detail(&mut self, source: Source, lines: Vec<String>) {
         if let Some(entry) = self.entries.iter().find(|it| it.source == source) {
             let index = entry.index;
@@ -176,7 +178,7 @@ impl AgentPane {
         self.text.act(action);
     }
 
-    /// Folds the entry at the cursor out or in; its text may have to be read.
+    /// Expands or folds the entry at the cursor; returns a query for its full text.
     pub(crate) fn toggle(&mut self) -> Option<Query> {
         let item = self.text.item()?;
         let transcript = self.transcript.clone()?;
@@ -203,7 +205,7 @@ impl AgentPane {
         Some(Query::Detail(transcript, source))
     }
 
-    /// Looks for the next or the last place of a text.
+    /// A query for the next or the previous entry with a text.
     pub(crate) fn find(&self, text: &str, forward: bool) -> Option<Query> {
         let needle = Needle {
             text: text.to_owned(),
@@ -213,10 +215,10 @@ impl AgentPane {
         Some(Query::Find(self.transcript.clone()?, needle))
     }
 
-    /// Goes to an entry, wherever it is.
+    /// Goes to an entry, which may be outside the window.
     pub(crate) fn go_to(&mut self, entry: usize) {
         self.destination = Some(entry);
-        // Following would ask for the end.
+        // Following would query the end.
         self.text.go_to(entry, 0);
     }
 
@@ -240,9 +242,9 @@ impl AgentPane {
         }
     }
 
-    /// Renders what is new; at the end of a transcript only as much as can be seen.
+    /// Renders new entries; while following, only as many as can be visible.
     fn render_all(&mut self) {
-        let mut known = std::mem::take(&mut self.rendered);
+        let mut before = std::mem::take(&mut self.rendered);
         let enough = if self.text.is_following() {
             2 * self.text.height()
         } else {
@@ -250,19 +252,19 @@ impl AgentPane {
         };
         let mut kept = BTreeMap::new();
         let mut lines = 0;
-        let mut unseen = self.entries.len();
-        while lines < enough && unseen > 0 {
-            unseen -= 1;
-            let entry = &self.entries[unseen];
+        let mut first = self.entries.len();
+        while lines < enough && first > 0 {
+            first -= 1;
+            let entry = &self.entries[first];
             let size = size(&entry.event);
-            let rendered = match known.remove(&entry.index) {
-                Some((before, rendered)) if before == size => rendered,
+            let rendered = match before.remove(&entry.index) {
+                Some((old_size, rendered)) if old_size == size => rendered,
                 _ => self.render(entry),
             };
             lines += rendered.len();
             kept.insert(entry.index, (size, rendered));
         }
-        self.entries.drain(..unseen);
+        self.entries.drain(..first);
         self.rendered = kept;
     }
 
@@ -348,7 +350,7 @@ impl AgentPane {
         lines
     }
 
-    /// A line, and below it all there is where it is folded out.
+    /// A line, and the full text below it if the entry is expanded.
     fn with_detail(&self, line: &Line<'_>, detail: Option<&Vec<String>>) -> Vec<Line<'static>> {
         let mut lines = vec![wrap::cut(line, self.text.columns())];
         let detail = detail.map_or(&[][..], Vec::as_slice);
@@ -363,14 +365,14 @@ impl AgentPane {
         lines
     }
 
-    /// How far it is, for a corner of the frame.
+    /// The number of the entry at the cursor and how many there are, if they do not all fit.
     pub(crate) fn place(&self) -> Option<String> {
         let item = self.text.item()?;
         (self.total > self.text.height()).then(|| format!("{}/{}", item + 1, self.total))
     }
 }
 
-/// The length of a text that can grow: a rendered entry of another length is out of date.
+/// The length of a text that can grow: an entry rendered at another length is out of date.
 fn size(event: &AgentEvent) -> usize {
     match event {
         AgentEvent::Text { text } | AgentEvent::Thinking { text } => text.len(),

@@ -15,8 +15,8 @@ use crate::ui::text::clean;
 use crate::ui::words::count;
 use ralph_vault::diff::{Cut, Diff, DiffLine, FileDiff, FileStatus, LineKind};
 
-/// How long a diff of the tree as it is now is believed.
-const BELIEVED_MS: i128 = 2_000;
+/// How long a diff of the current tree is shown before it is queried again.
+const REFRESH_MS: i128 = 2_000;
 
 /// Tabs go to the next multiple of these columns.
 const TAB: usize = 4;
@@ -27,29 +27,30 @@ const ROOM_FOR_NUMBERS: usize = 60;
 pub(crate) struct DiffPane {
     id: Option<DiffId>,
     diff: Option<Result<Box<Diff>, String>>,
-    /// Files that are folded in.
+    /// The paths of folded files.
     folded: BTreeSet<String>,
     pub(crate) text: TextPane,
-    /// When it was asked for.
+    /// When it was last queried.
     asked: Option<Timestamp>,
+    /// A query is not answered yet.
     waiting: bool,
-    /// Something happened since.
+    /// Files may have changed since the last query.
     stale: bool,
 }
 
 impl DiffPane {
-    /// Something happened that may have changed files.
-    pub(crate) fn grew(&mut self) {
+    /// Files may have changed.
+    pub(crate) fn invalidate(&mut self) {
         self.stale = true;
     }
 
-    /// What is missing, unless it was asked for already.
+    /// A query for the diff if it is missing or old, unless one is not answered yet.
     pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
         let id = self.id.clone()?;
         let is_due = match self.asked {
             None => true,
             Some(at) => {
-                let is_old = now.duration_since(at).as_millis() >= BELIEVED_MS;
+                let is_old = now.duration_since(at).as_millis() >= REFRESH_MS;
                 matches!(id, DiffId::Live { .. }) && self.stale && is_old
             }
         };
@@ -81,7 +82,7 @@ impl DiffPane {
             return;
         }
         self.waiting = false;
-        // A look that failed while files were on the move does not hide the last good one.
+        // A diff can fail while files change; the last good one stays.
         if found.is_err() && matches!(self.diff, Some(Ok(_))) {
             return;
         }
@@ -95,7 +96,7 @@ impl DiffPane {
         }
     }
 
-    /// Folds the file at the cursor in or out.
+    /// Folds or expands the file at the cursor.
     pub(crate) fn toggle(&mut self) {
         let (Some(Ok(diff)), Some(item)) = (&self.diff, self.text.item()) else {
             return;
@@ -176,7 +177,7 @@ pub(crate) fn letter(status: FileStatus) -> (char, Style) {
     }
 }
 
-/// How much was changed, in a line.
+/// One line that says how much was changed.
 pub(crate) fn summary(diff: &Diff) -> Line<'static> {
     if diff.files.is_empty() {
         return wrap::styled("nothing was changed yet", DIM);
@@ -191,7 +192,7 @@ pub(crate) fn summary(diff: &Diff) -> Line<'static> {
     ])
 }
 
-/// What is not shown of a diff, in words.
+/// A text that says what is missing from a diff.
 fn left_out(cut: Cut) -> String {
     let mut parts = Vec::new();
     match cut.lines {
@@ -208,7 +209,7 @@ fn left_out(cut: Cut) -> String {
     format!("… not shown: {}", parts.join(", "))
 }
 
-/// A line of a diff and its number before and after the change.
+/// A line of a diff, and its line numbers before and after the change.
 struct Row<'a> {
     line: &'a DiffLine,
     old: Option<u32>,
@@ -232,9 +233,9 @@ fn numbered(lines: &[DiffLine]) -> Vec<Row<'_>> {
         let (mut old, mut new) = (None, None);
         match line.kind {
             LineKind::Hunk => (next_old, next_new) = starts(&line.text),
-            LineKind::Context => (old, new) = (take(&mut next_old), take(&mut next_new)),
-            LineKind::Added => new = take(&mut next_new),
-            LineKind::Removed => old = take(&mut next_old),
+            LineKind::Context => (old, new) = (advance(&mut next_old), advance(&mut next_new)),
+            LineKind::Added => new = advance(&mut next_new),
+            LineKind::Removed => old = advance(&mut next_old),
             LineKind::Note => {}
         }
         Row { line, old, new }
@@ -279,14 +280,14 @@ fn starts(hunk: &str) -> (Option<u32>, Option<u32>) {
     (side('-'), side('+'))
 }
 
-/// The number of this line; the next gets the one after it.
-fn take(next: &mut Option<u32>) -> Option<u32> {
+/// Returns the number, and increments it for the next line.
+fn advance(next: &mut Option<u32>) -> Option<u32> {
     let this = *next;
     *next = this.and_then(|number| number.checked_add(1));
     this
 }
 
-/// A text with spaces for its tabs.
+/// Replaces tabs by spaces.
 fn expanded(text: &str) -> String {
     if !text.contains('\t') {
         return text.to_owned();
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_say_the_same_as_signs() {
+    fn each_kind_of_line_has_its_colour() {
         let style = |kind| diff_lines(&[line(kind, "x")], 20)[0].spans[0].style;
         assert_eq!(style(LineKind::Added), ADDED);
         assert_eq!(style(LineKind::Removed), REMOVED);
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_says_nothing_leaves_lines_without_numbers() {
+    fn a_hunk_header_that_cannot_be_read_gives_no_numbers() {
         assert_eq!(starts("@@ -1 +1,0 @@"), (Some(1), Some(1)));
         assert_eq!(starts("@@ -99999999999 +x @@"), (None, None));
         assert_eq!(starts(""), (None, None));

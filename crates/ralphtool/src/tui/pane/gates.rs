@@ -22,7 +22,7 @@ const TAIL: usize = 500;
 #[derive(Debug, Default)]
 pub(crate) struct GatesPane {
     pub(crate) text: TextPane,
-    /// The gate whose output is shown, by its place; the last one unless the user chose another.
+    /// The index of the gate whose output is shown, if the user chose one; else the last.
     chosen: Option<usize>,
     output: Option<(PathBuf, FileWindow)>,
     problem: Option<String>,
@@ -32,8 +32,8 @@ pub(crate) struct GatesPane {
 }
 
 impl GatesPane {
-    /// No gate of the story that is shown has run. An output is shown from its end.
-    pub(crate) fn forget(&mut self) {
+    /// Starts again with the gates of another story; outputs are shown from their end.
+    pub(crate) fn reset(&mut self) {
         let mut text = std::mem::take(&mut self.text);
         text.follow();
         *self = Self {
@@ -42,7 +42,7 @@ impl GatesPane {
         };
     }
 
-    /// Its output may have grown.
+    /// The output may have grown.
     pub(crate) fn grew(&mut self) {
         self.stale = true;
     }
@@ -58,7 +58,7 @@ impl GatesPane {
         Some(self.chosen.unwrap_or(last).min(last))
     }
 
-    /// What is missing, unless it was asked for already.
+    /// A query for the output if it is missing or has grown, unless one is not answered yet.
     pub(crate) fn query(&mut self, story: Option<&StoryProgress>) -> Option<Query> {
         let story = story?;
         let gate = story.gates.get(self.open(story)?)?;
@@ -115,7 +115,7 @@ impl GatesPane {
         let shown = self.output.as_ref();
         let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
         let Some((_, window)) = shown else {
-            // Old records know only the last lines of a gate that failed.
+            // Old records have only the last lines of a failed gate.
             return match &gate.result {
                 Some(GateResult::Failed { tail, .. }) => indented(tail.lines(), columns),
                 _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! What happened, a line an event: the words of the plain log.
+//! The events of the run, with the texts of the plain log.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ impl LogPane {
         }
     }
 
-    /// Receives a record; what agents say is in their transcripts.
+    /// Adds a record; what agents say is in their transcripts.
     pub(crate) fn apply(&mut self, record: &Record) {
         if matches!(record.event, Event::Agent { .. }) {
             return;

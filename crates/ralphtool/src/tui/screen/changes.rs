@@ -23,7 +23,7 @@ use crate::ui::words;
 /// How wide a bar is.
 const BAR: usize = 8;
 
-/// The columns beside the name and the bar, with the gaps before them.
+/// The widths of the other columns, with the gaps before them.
 const STORIES: usize = 9;
 const TASKS: usize = 8;
 const MODIFIED: usize = 11;
@@ -31,7 +31,7 @@ const MODIFIED: usize = 11;
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     found: Option<Result<ChangesFound, ErrorText>>,
-    /// What is shown: places in the list, with the letters that matched.
+    /// The rows that match the filter: the index of each, and which letters matched.
     shown: Vec<(usize, Vec<u32>)>,
     filter: String,
     selected: usize,
@@ -50,13 +50,13 @@ impl Changes {
             rows.position(|row| row.is_some_and(is_it))
         };
         let place = first(&|row| Some(&row.target) == chosen.as_ref());
-        // Else the first change a run could do something in.
+        // Otherwise the first change with open stories.
         let place = place.or_else(|| first(&|row| row.state == ChangeState::Open));
         self.selected = place.unwrap_or(0);
         self.settle();
     }
 
-    /// Shows only what matches.
+    /// Shows only the changes that match.
     pub(crate) fn set_filter(&mut self, filter: &str) {
         filter.clone_into(&mut self.filter);
         self.filter_again();
@@ -64,7 +64,6 @@ impl Changes {
         self.settle();
     }
 
-    /// What is filtered by.
     pub(crate) fn filter(&self) -> &str {
         &self.filter
     }
@@ -220,7 +219,7 @@ impl Changes {
         }
     }
 
-    /// What there is to know of the selected change beyond its line.
+    /// More about the selected change, below the list.
     fn detail(&self) -> Vec<Line<'static>> {
         let Some(row) = self.selected_row() else {
             return Vec::new();
@@ -228,7 +227,7 @@ impl Changes {
         let (text, style) = match &row.state {
             ChangeState::Unreadable { reason } => (format!("invalid: {}", clean(reason)), BAD),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
-            // What distinguishes it from another of the same name.
+            // The path tells it from another change of the same name.
             _ if row.target != row.name => (clean(&row.target), DIM),
             _ => return Vec::new(),
         };
@@ -236,12 +235,12 @@ impl Changes {
     }
 }
 
-/// Which columns fit.
+/// Which columns fit, and how wide they are.
 struct Widths {
-    /// All columns together.
+    /// The width of the list.
     room: usize,
     name: usize,
-    /// What kind of plan each is, where they differ.
+    /// The width of the kind of plan, if there are several kinds.
     kind: Option<usize>,
     tasks: bool,
     bar: bool,
@@ -262,10 +261,10 @@ impl Widths {
         let fixed = least + if tasks { TASKS } else { 0 };
         let bar = room >= fixed + LEAST_NAME + BAR + 2;
         let modified = room >= fixed + LEAST_NAME + MODIFIED + BAR + 2;
-        let taken = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
+        let others = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
         Self {
             room,
-            name: longest.min(room.saturating_sub(taken).max(LEAST_NAME)),
+            name: longest.min(room.saturating_sub(others).max(LEAST_NAME)),
             kind,
             tasks,
             bar,

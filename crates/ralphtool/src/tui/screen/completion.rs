@@ -1,4 +1,4 @@
-//! A run that is over: why, how far it came, and what is to become of the branch.
+//! The end of a run: why it ended, how far it came, and the choice of what becomes of the branch.
 
 use ratatui::Frame;
 use ratatui::layout::Constraint::{Length, Max};
@@ -21,13 +21,13 @@ use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
 
-/// How many lines of the last reason are shown.
+/// How many lines of the reason are shown.
 const REASON_LINES: usize = 6;
 
 /// From this height on there is an empty line below the title.
 const ROOMY: u16 = 16;
 
-/// How far the text is from the left.
+/// The margin at the left.
 const MARGIN: u16 = 1;
 
 /// What can be done.
@@ -36,9 +36,9 @@ enum Choice {
     Cleanup,
     Keep,
     Again,
-    /// The loop broke: start it again.
+    /// Start the loop again, after it failed.
     Restart,
-    /// To where the UI began.
+    /// Go back to where the UI began.
     Leave,
 }
 
@@ -46,14 +46,15 @@ enum Choice {
 #[derive(Debug, Default)]
 pub(crate) struct Completion {
     selected: usize,
-    /// What was chosen and is being done.
+    /// The choice that is being carried out.
     doing: Option<Choice>,
+    /// Everything the run changed.
     stat: Option<Box<Diff>>,
     asked: Option<DiffId>,
 }
 
 impl Completion {
-    /// Takes in what the run changed altogether; other changes are not its business.
+    /// Receives what the run changed; diffs for other panes are ignored.
     pub(crate) fn receive(&mut self, id: &DiffId, diff: &Diff) {
         if self.asked.as_ref() == Some(id) {
             self.stat = Some(Box::new(diff.clone()));
@@ -70,7 +71,7 @@ impl Completion {
         Some(Query::Diff(id))
     }
 
-    /// The choice did not work, or the run goes on: it is open again.
+    /// Lets the user choose again, because the choice failed or the run continues.
     pub(crate) fn reopen(&mut self) {
         self.doing = None;
     }
@@ -84,8 +85,8 @@ impl Completion {
         Some(UserCommand::Finish(FinishChoice::Keep))
     }
 
-    /// Whether the run is about to go on.
-    pub(crate) fn is_going_on(&self) -> bool {
+    /// Whether the run is about to continue.
+    pub(crate) fn is_continuing(&self) -> bool {
         self.doing == Some(Choice::Again)
     }
 
@@ -93,7 +94,7 @@ impl Completion {
         if run.over.is_some() {
             return vec![Choice::Restart, Choice::Leave];
         }
-        // The loop is about to end and asks nothing.
+        // The loop is about to end and offers no choice.
         if matches!(run.progress.outcome, Some(Outcome::Broken { .. })) {
             return Vec::new();
         }
@@ -106,7 +107,7 @@ impl Completion {
         }
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
-        // Only what the loop would do is offered.
+        // Offers only what the loop would do.
         let outcome = run.progress.outcome.as_ref();
         if left && outcome.is_some_and(Outcome::can_go_on) {
             choices.push(Choice::Again);
@@ -114,13 +115,13 @@ impl Completion {
         choices
     }
 
-    /// Whether a key would do something now.
+    /// Whether an action would do something now.
     pub(crate) fn offers(&self, action: Action, run: &Run) -> bool {
         let is_chosen = || self.chosen(action, run).is_some();
         self.doing.is_none() && (action == Action::Enter || is_chosen())
     }
 
-    /// What a key chooses, where it can be chosen.
+    /// The choice that an action makes, if it is offered.
     fn chosen(&self, action: Action, run: &Run) -> Option<Choice> {
         let choices = Self::choices(run);
         let is_meant = |choice: &Choice| match action {
@@ -163,7 +164,7 @@ impl Completion {
         lines.push(Line::default());
         lines.extend(self.figures(progress));
         let below = self.below(run);
-        // Whatever there is to say, the choice is seen.
+        // However long the reasons are, the choices are visible.
         let rows = |lines: &[Line<'static>]| {
             let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
             u16::try_from(rows).unwrap_or(u16::MAX)
@@ -210,7 +211,7 @@ impl Completion {
     }
 }
 
-/// Why the last choice did not work.
+/// Why the last choice failed.
 fn failure(progress: &Progress) -> Vec<Line<'static>> {
     let Some(failure) = &progress.finish_failure else {
         return Vec::new();
@@ -223,7 +224,7 @@ fn failure(progress: &Progress) -> Vec<Line<'static>> {
     ]
 }
 
-/// Why it ended.
+/// Why the run ended.
 fn why(run: &Run) -> Vec<Line<'static>> {
     let progress = &run.progress;
     if let Some(RunOver::Failed(error)) = &run.over {

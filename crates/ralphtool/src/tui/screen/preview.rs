@@ -1,4 +1,4 @@
-//! One change before its run: what it says, what a run of it would be like, and what to know first.
+//! One change before its run: its texts, the settings of the run, and its problems.
 
 pub(crate) mod fields;
 
@@ -46,7 +46,7 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// A change that is not read yet.
+    /// The preview of a change that is not read yet.
     pub(crate) fn new(name: String) -> Self {
         Self {
             name,
@@ -58,12 +58,12 @@ impl Preview {
         }
     }
 
-    /// What it needs to know.
+    /// The query for everything it shows.
     pub(crate) fn query(&self) -> Query {
         Query::Preview(self.name.clone(), Box::new(self.fields.chosen.clone()))
     }
 
-    /// Takes in what was found.
+    /// Receives the answer to its query.
     pub(crate) fn receive(&mut self, found: Result<Box<Previewed>, ErrorText>) {
         if let Ok(data) = &found {
             self.fields.learn(&data.settings);
@@ -72,7 +72,8 @@ impl Preview {
         self.stale = true;
     }
 
-    fn known(&self) -> Option<&Previewed> {
+    /// The answer, if the change could be read.
+    fn data(&self) -> Option<&Previewed> {
         match &self.data {
             Some(Ok(data)) => Some(data),
             _ => None,
@@ -128,18 +129,18 @@ impl Preview {
         match self.fields.act(action, &data.settings) {
             Acted::Moved => Step::Stay,
             Acted::Types => Step::Type(Typing::Setting),
-            // A choice may change what there is to know, the prompt too.
+            // A setting may change the remarks and the prompt.
             Acted::Changed => Step::Ask(Request::Query(self.query())),
         }
     }
 
-    /// What is typed for the current setting: its title and first text.
+    /// The title and the first text of the input for the current setting.
     pub(crate) fn to_type(&self) -> (&'static str, String) {
-        let data = self.known();
+        let data = self.data();
         data.map_or_else(Default::default, |data| self.fields.to_type(&data.settings))
     }
 
-    /// A setting was typed.
+    /// Applies a setting that was typed.
     pub(crate) fn typed(&mut self, text: &str) -> Step {
         match self.fields.typed(text) {
             Ok(()) => Step::Ask(Request::Query(self.query())),
@@ -148,7 +149,7 @@ impl Preview {
     }
 
     fn fresh(&self) -> Step {
-        match self.known() {
+        match self.data() {
             Some(data) if data.open => Step::Confirm(Confirmation::Fresh),
             _ => self.start(false),
         }
@@ -156,7 +157,7 @@ impl Preview {
 
     /// Starts the run, or says why it cannot.
     pub(crate) fn start(&self, fresh: bool) -> Step {
-        let Some(data) = self.known() else {
+        let Some(data) = self.data() else {
             return Step::Stay;
         };
         let stopper = data.remarks.iter().find(|it| it.weight == Weight::Stops);
@@ -194,7 +195,7 @@ impl Preview {
 
     fn title(&self, area: Rect) -> Line<'static> {
         let mut spans = title_of(&self.name);
-        if let Some(data) = self.known() {
+        if let Some(data) = self.data() {
             let (stories, tasks) = (data.change.story_tally(), data.change.task_tally());
             let stories = format!("{}/{}", stories.done, count(stories.total, "story"));
             let tasks = format!("{}/{}", tasks.done, count(tasks.total, "task"));

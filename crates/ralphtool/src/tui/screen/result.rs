@@ -1,4 +1,4 @@
-//! What a run left: the tasks, the files it changed, and what it took.
+//! The result of a run: the tasks, the files it changed, and what it cost.
 
 use jiff::Timestamp;
 use ratatui::Frame;
@@ -27,7 +27,7 @@ use ralph_vault::diff::FileDiff;
 /// The tabs, in order.
 const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct ResultScreen {
     pub(crate) found: Option<Box<ResultFound>>,
@@ -126,7 +126,7 @@ fn note(text: &'static str) -> Vec<Item> {
     vec![vec![wrap::styled(text, DIM)]]
 }
 
-/// What became of the branch.
+/// The title, and what became of the branch.
 fn headline(progress: &Progress) -> Vec<Line<'static>> {
     let mut title = title_of(change_of(progress));
     title.push(Span::raw("  the result"));

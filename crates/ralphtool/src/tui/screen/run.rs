@@ -1,5 +1,5 @@
-//! A run while it happens, or afterwards: the stories on the left, what is behind the selected one
-//! on the right.
+//! A run, live or from its records: the stories on the left, the panes of the selected story on the
+//! right.
 
 mod acting;
 mod draw;
@@ -60,30 +60,28 @@ impl Tab {
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunMode {
-    /// It is run here, and steered from here.
+    /// This program runs it and controls it.
     Live,
-    /// It is run in another terminal, and steered there.
+    /// Another terminal runs it and controls it.
     Attached {
-        /// Its process has gone without an end of its own.
+        /// Its process died before the run ended.
         interrupted: bool,
     },
-    /// It is of the past.
+    /// It is shown from its records.
     Replay,
 }
 
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// Where it stands.
     pub(crate) progress: Progress,
-    /// Its closing words.
     pub(crate) summary: Summary,
     pub(crate) mode: RunMode,
-    /// What became of it, once the loop is over.
+    /// How the loop ended.
     pub(crate) over: Option<RunOver>,
     selected: usize,
     top: usize,
     following: bool,
-    /// The attempt that is shown; the last one unless the user chose another.
+    /// The attempt that the user chose; if none, the last one is shown.
     attempt: Option<AttemptNumber>,
     on_pane: bool,
     tab: Tab,
@@ -96,10 +94,10 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run nothing is known of yet.
+    /// A run without records.
     pub(crate) fn new(colored: bool, zone: TimeZone, mode: RunMode) -> Self {
         let mut gates = GatesPane::default();
-        gates.forget();
+        gates.reset();
         Self {
             progress: Progress::default(),
             summary: Summary::default(),
@@ -120,21 +118,21 @@ impl Run {
         }
     }
 
-    /// Takes in a record.
+    /// Applies a record.
     pub(crate) fn apply(&mut self, record: &Record) {
         self.progress.apply(record);
         self.summary.apply(record);
         self.log.apply(record);
-        self.diff.grew();
+        self.diff.invalidate();
         match &record.event {
             Event::Agent { story, attempt, .. } => {
                 let shown = self.agent.transcript().map(|it| &it.attempt);
                 if shown.is_some_and(|it| it.story == *story && it.attempt == *attempt) {
-                    self.agent.said();
+                    self.agent.grew();
                 }
             }
             Event::GateStarted { .. } | Event::GateFinished { .. } => self.gates.grew(),
-            _ => self.agent.said(),
+            _ => self.agent.grew(),
         }
         if self.following {
             self.go_to_live();
@@ -145,7 +143,7 @@ impl Run {
     fn go_to_live(&mut self) {
         let live = |story: &StoryProgress| story.state == StoryStanding::Running;
         let place = self.progress.stories.iter().position(live);
-        // Between two stories the last one that was worked on stays.
+        // Between two stories, the last one with an attempt stays selected.
         let last = || {
             let worked = |story: &StoryProgress| !story.attempts.is_empty();
             self.progress.stories.iter().rposition(worked)
@@ -156,12 +154,12 @@ impl Run {
         }
     }
 
-    /// Shows another story; whether it is another.
+    /// Selects a story; returns whether it was not selected before.
     fn show_story(&mut self, story: usize) -> bool {
         let is_other = std::mem::replace(&mut self.selected, story) != story;
         if is_other {
             self.attempts.rewind();
-            self.gates.forget();
+            self.gates.reset();
         }
         is_other
     }
@@ -182,8 +180,8 @@ impl Run {
     /// Lets the panes show the attempt that is selected.
     fn point_panes(&mut self) {
         let shown = self.story().zip(self.shown_attempt());
-        let known = shown.filter(|(_, attempt)| !attempt.transcript.is_empty());
-        let transcript = known.map(|(story, attempt)| TranscriptId {
+        let recorded = shown.filter(|(_, attempt)| !attempt.transcript.is_empty());
+        let transcript = recorded.map(|(story, attempt)| TranscriptId {
             attempt: AttemptId {
                 story: story.id.clone(),
                 attempt: attempt.number,
@@ -207,14 +205,14 @@ impl Run {
                 let to = it.commit.clone();
                 Some(DiffId::Between { from, to })
             }
-            // The record of a run that was killed ends in the middle of an attempt.
+            // The records of a killed run end in the middle of an attempt.
             (AttemptStanding::Running, _, _) if self.stands_still() => Some(parked()),
             (AttemptStanding::Running, _, Some(base)) => Some(DiffId::Live { base }),
             _ => None,
         }
     }
 
-    /// Whether the live story is shown, whichever it is.
+    /// Whether the screen follows the live story.
     pub(crate) fn is_following(&self) -> bool {
         self.following
     }
@@ -239,13 +237,13 @@ impl Run {
         }
     }
 
-    /// The name of the change for that of a file.
+    /// The name of the change for a file name.
     pub(crate) fn change_or_run(&self) -> &str {
         let header = self.progress.header.as_ref();
         header.map_or("run", |header| header.change.as_str())
     }
 
-    /// What the pane that is shown is called in the name of a file.
+    /// The file name of an export of the current pane, without extension.
     pub(crate) fn pane_name(&self) -> String {
         let change = self.change_or_run();
         let story = self.story().map_or("", |story| story.id.0.as_str());
@@ -265,7 +263,7 @@ impl Run {
         }
     }
 
-    /// Whether nothing more will come of it.
+    /// Whether no more records will come.
     fn stands_still(&self) -> bool {
         match self.mode {
             RunMode::Live => false,
@@ -274,12 +272,12 @@ impl Run {
         }
     }
 
-    /// Whether a clock runs on its screen.
+    /// Whether its screen shows a running clock.
     pub(crate) fn is_ticking(&self) -> bool {
         !self.stands_still() && self.over.is_none() && self.progress.outcome.is_none()
     }
 
-    /// The time its clocks show: a run that stands still has the one of its last record.
+    /// The time for its clocks: that of the last record, if no more records will come.
     fn clock(&self, now: Timestamp) -> Timestamp {
         let then = self.progress.last_at.filter(|_| self.stands_still());
         then.unwrap_or(now)
@@ -314,7 +312,7 @@ impl Run {
         self.top = scrolled(self.top, self.selected, height);
     }
 
-    /// What is missing for what is shown.
+    /// A query for what the current pane is missing.
     pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
         match self.tab {
             Tab::Agent => self.agent.query(),

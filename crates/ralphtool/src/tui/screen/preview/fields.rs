@@ -1,5 +1,5 @@
-//! The settings of a run that can be changed before its start: what each shows, what the keys and
-//! the typed text do to it.
+//! The settings that can be changed before a run starts: what each shows, and what keys and typed
+//! text do to it.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use ralph_run::settings::{
     AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
 };
 
-/// The most retries the keys lead to; more can be typed in the configuration.
+/// The most retries that keys can set; more can be set in the configuration.
 const MOST_RETRIES: u32 = 99;
 
 /// One line of the settings.
@@ -18,7 +18,7 @@ pub(crate) enum Field {
     Agent,
     Model,
     Retries,
-    /// A gate by its place.
+    /// A gate by its index.
     Gate(usize),
     AddGate,
     Cost,
@@ -26,7 +26,7 @@ pub(crate) enum Field {
     Time,
 }
 
-/// What comes of a key.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Acted {
     /// Nothing, or the cursor moved.
@@ -41,7 +41,7 @@ pub(crate) enum Acted {
 pub(crate) struct Fields {
     /// The choices so far.
     pub(crate) chosen: PartialSettings,
-    /// All gates there are, and whether each is to run.
+    /// All gates, and whether each will run.
     gates: Vec<(GateSettings, bool)>,
     /// The line that has the cursor.
     pub(crate) selected: usize,
@@ -75,10 +75,10 @@ impl Shown {
 }
 
 impl Fields {
-    /// Learns which gates are configured.
+    /// Adds the configured gates.
     pub(crate) fn learn(&mut self, settings: &Settings) {
         for gate in &settings.gates.value {
-            if !self.gates.iter().any(|(known, _)| known == gate) {
+            if !self.gates.iter().any(|(listed, _)| listed == gate) {
                 self.gates.push((gate.clone(), true));
             }
         }
@@ -168,11 +168,11 @@ impl Fields {
 
     fn next_agent(&mut self, up: bool, settings: &Settings) {
         let own = settings.agents.keys().map(String::as_str);
-        let known: Vec<&str> = built_in_agents().chain(own).collect();
+        let agents: Vec<&str> = built_in_agents().chain(own).collect();
         let now = settings.agent.value.first();
-        let place = known.iter().position(|name| *name == now).unwrap_or(0);
-        let step = if up { 1 } else { known.len() - 1 };
-        let next = known[(place + step) % known.len()];
+        let place = agents.iter().position(|name| *name == now).unwrap_or(0);
+        let step = if up { 1 } else { agents.len() - 1 };
+        let next = agents[(place + step) % agents.len()];
         self.chosen.agent = Some(Sourced::screen(AgentList::one(next)));
     }
 
@@ -182,7 +182,7 @@ impl Fields {
         self.chosen.gates = Some(Sourced::screen(gates));
     }
 
-    /// What is in the line to type in at first, and what it is about.
+    /// The title and the first text of the input for the current setting.
     pub(crate) fn to_type(&self, settings: &Settings) -> (&'static str, String) {
         let field = self.current();
         let title = match field {
@@ -202,7 +202,7 @@ impl Fields {
         (title, text)
     }
 
-    /// Takes a typed text; says what is wrong with it.
+    /// Applies a typed text, or returns what is wrong with it.
     pub(crate) fn typed(&mut self, text: &str) -> Result<(), String> {
         let text = text.trim();
         match self.current() {
@@ -227,7 +227,7 @@ impl Fields {
     }
 }
 
-/// A limit that was typed; none where nothing was.
+/// Parses a limit; none if the text is empty.
 fn limit<T: FromStr<Err: Display>>(text: &str) -> Result<Option<Sourced<T>>, String> {
     if text.is_empty() {
         return Ok(None);

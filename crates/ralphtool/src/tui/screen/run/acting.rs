@@ -53,13 +53,13 @@ impl Run {
         }
     }
 
-    /// Follows the live story from now on.
+    /// Starts to follow the live story.
     fn follow(&mut self) {
         self.following = true;
         self.go_to_live();
         self.point_panes();
         self.agent.act(Action::End);
-        self.gates.forget();
+        self.gates.reset();
     }
 
     fn step_attempt(&mut self, forward: bool) {
@@ -82,7 +82,7 @@ impl Run {
         self.point_panes();
     }
 
-    /// Opens what the cursor is on.
+    /// Opens the item at the cursor.
     fn enter(&mut self) -> Step {
         if !self.on_pane {
             self.on_pane = true;
@@ -111,7 +111,7 @@ impl Run {
         }
     }
 
-    /// What is searched for from now on.
+    /// Sets the text to search for in all panes, and goes to its next place in this one.
     pub(crate) fn search(&mut self, needle: &str) -> Step {
         needle.clone_into(&mut self.needle);
         for pane in [
@@ -143,7 +143,7 @@ impl Run {
         }
     }
 
-    /// What the user wants of the running loop.
+    /// Handles an action that controls the loop.
     fn steer(&mut self, action: Action) -> Step {
         let is_over = self.over.is_some() || self.progress.outcome.is_some();
         if is_over || self.mode != RunMode::Live {

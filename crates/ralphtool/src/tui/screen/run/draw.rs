@@ -1,4 +1,4 @@
-//! How a run looks.
+//! Draws the run screen.
 
 use jiff::Timestamp;
 use ratatui::Frame;
@@ -30,11 +30,11 @@ const GAUGES: (usize, usize) = (10, 20);
 /// From this width on a screen is wide.
 const WIDE: usize = 100;
 
-/// How much room all tabs need, and how much they need at least, beside what is in the corner.
+/// The width of all tabs, and the least width that the corner leaves them.
 const ALL_TABS: usize = 35;
 const LEAST_TABS: usize = 16;
 
-/// From this width on the cost is shown, too.
+/// From this width of the list on, a story's cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
 pub(super) struct Areas {
@@ -122,7 +122,7 @@ impl Run {
         line
     }
 
-    /// What was used of what may be; what matters least is left out where there is no room.
+    /// What was used of the budget; what matters least is left out if there is no room.
     fn spending(&self, header: &RunStarted, room: usize) -> Line<'static> {
         let usage = self.progress.usage();
         let (cost, tokens, budget) = (usage.cost_usd, usage.total_tokens(), &header.budget);
@@ -147,11 +147,10 @@ impl Run {
         Line::from(parts.join(" · "))
     }
 
-    /// What was asked for, and what happens right now.
+    /// What the user asked for, and what happens now.
     fn status(&self, now: Timestamp) -> Line<'static> {
         let mut spans = Vec::new();
         let is_open = self.progress.outcome.is_none();
-        // Interrupted, or a record of the past: nothing more will come.
         if self.stands_still() && is_open {
             let text = match self.mode {
                 RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
@@ -175,7 +174,7 @@ impl Run {
         Line::from(spans)
     }
 
-    /// What happens right now: a mark in colour, and a text.
+    /// What happens now: a coloured mark and a text.
     fn doing(&self, now: Timestamp) -> (Span<'static>, String) {
         let since = |at: Timestamp| words::clock_between(at, now);
         let active = Span::styled("● ", ACTIVE);
@@ -224,7 +223,7 @@ impl Run {
         }
     }
 
-    /// What is said where it is steered, and what elsewhere.
+    /// `here` if this terminal controls the run, or else `elsewhere`.
     fn steered(&self, here: &'static str, elsewhere: &'static str) -> &'static str {
         match self.mode {
             RunMode::Live => here,
@@ -232,7 +231,7 @@ impl Run {
         }
     }
 
-    /// What was asked for and is not done yet.
+    /// What the user asked for and is not done yet.
     fn intent(&self) -> Option<&'static str> {
         match self.progress.requested {
             Some(Request::Stop) => Some("stopping"),
@@ -257,21 +256,21 @@ impl Run {
     fn draw_tabs(&self, frame: &mut Frame<'_>, area: Rect) {
         let width = usize::from(area.width);
         let mut parts = self.corner();
-        let taken = |parts: &[String]| match parts {
+        let width_of = |parts: &[String]| match parts {
             [] => 0,
             parts => wrap::columns(&parts.join(" · ")) + 1,
         };
-        // How far down it is must not cost a tab its place.
+        // The place in the pane is shown only if all tabs still fit.
         if let Some(place) = self.pane_place() {
             parts.insert(0, place);
-            if parts.len() > 1 && taken(&parts) + ALL_TABS > width {
+            if parts.len() > 1 && width_of(&parts) + ALL_TABS > width {
                 parts.remove(0);
             }
         }
-        while !parts.is_empty() && taken(&parts) + LEAST_TABS > width {
+        while !parts.is_empty() && width_of(&parts) + LEAST_TABS > width {
             parts.remove(0);
         }
-        let room = width.saturating_sub(taken(&parts));
+        let room = width.saturating_sub(width_of(&parts));
         let mut line = tabbed::titles(&Tab::TITLES, self.tab.place(), room);
         if !parts.is_empty() {
             let right = Span::styled(parts.join(" · "), DIM);
@@ -280,7 +279,7 @@ impl Run {
         frame.render_widget(Paragraph::new(line), area);
     }
 
-    /// How far down it is.
+    /// The place of the cursor in the pane.
     fn pane_place(&self) -> Option<String> {
         match self.tab {
             Tab::Agent => self.agent.place(),
@@ -288,7 +287,7 @@ impl Run {
         }
     }
 
-    /// Which attempt, and whether it follows; what matters most comes last.
+    /// The attempt, and the key that follows; what matters most comes last.
     fn corner(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if matches!(self.tab, Tab::Agent | Tab::Diff)
@@ -316,7 +315,7 @@ fn title(header: &RunStarted) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The last thing an agent did, in few words.
+/// The last thing an agent did, in one line.
 fn activity(event: &AgentEvent) -> Option<String> {
     match event {
         AgentEvent::Text { text } => text.lines().rfind(|it| !it.trim().is_empty()).map(clean),
@@ -329,13 +328,13 @@ fn activity(event: &AgentEvent) -> Option<String> {
     }
 }
 
-/// Two lines in one, one at each end; the left one gives way.
+/// Two lines in one, at the left and right end; the left one is cut if there is no room for both.
 fn beside(left: &Line<'static>, right: Line<'static>, width: usize) -> Line<'static> {
-    let taken = wrap::width(&right);
-    if taken + 1 >= width {
+    let right_width = wrap::width(&right);
+    if right_width + 1 >= width {
         return wrap::cut(left, width);
     }
-    let mut line = wrap::fit(left, width - taken - 1);
+    let mut line = wrap::fit(left, width - right_width - 1);
     line.spans.push(Span::raw(" "));
     line.spans.extend(right.spans);
     line
@@ -385,7 +384,7 @@ fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> String {
     facts.join(" ")
 }
 
-/// How a story stands, in a sign.
+/// The sign for the state of a story.
 pub(crate) fn glyph(state: &StoryStanding) -> (&'static str, Style) {
     match state {
         StoryStanding::Waiting => ("○", DIM),
