@@ -66,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn no_needle_leaves_all_in_order() {
+    fn an_empty_needle_keeps_all_names_in_order() {
         assert_eq!(names("", &["b", "a"]), ["b", "a"]);
         assert_eq!(names("  ", &["b", "a"]), ["b", "a"]);
     }
 
     #[test]
-    fn the_best_come_first() {
+    fn the_best_matches_come_first() {
         let all = ["remove-login-page", "add-user-login", "login", "theme"];
         assert_eq!(names("login", &all)[0], "login");
         assert_eq!(names("login", &all).len(), 3);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_keep_their_order() {
+    fn equal_matches_keep_their_order() {
         assert_eq!(names("x", &["x1", "x2", "x3"]), ["x1", "x2", "x3"]);
     }
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matched_stands_out() {
+    fn matched_characters_are_highlighted() {
         use ratatui::style::Stylize;
         let want = Line::from(vec!["e\u{301}".into(), "bc".bold(), "d".into()]);
         let style = Style::new().bold();

@@ -33,7 +33,7 @@ pub(crate) fn render(text: &str, columns: usize, colored: bool) -> Vec<Line<'sta
 
 /// Renders a text of an agent, which may be incomplete: line breaks are kept, because it may be the
 /// output of any program.
-pub(crate) fn render_said(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
+pub(crate) fn render_agent_text(text: &str, columns: usize, colored: bool) -> Vec<Line<'static>> {
     let renderer = Renderer {
         colored,
         keeps_lines: true,

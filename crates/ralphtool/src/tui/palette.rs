@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_named_ones_that_any_background_bears() {
+    fn colours_are_named_and_readable_on_any_background() {
         let bearable = [
             Color::Red,
             Color::Green,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selected_row_is_of_one_colour() {
+    fn a_selected_row_has_one_style() {
         let row = Line::from(vec![Span::styled("a", BAD), Span::styled("b", DIM)]);
         let row = select(row);
         assert_eq!(row.style, SELECTED);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_selected_or_focused_is_seen_without_colour() {
+    fn selection_and_focus_are_visible_without_colour() {
         let modifier = |style: Style| style.add_modifier;
         assert_ne!(modifier(SELECTED), modifier(PLAIN));
         assert_ne!(modifier(border(true)), modifier(border(false)));

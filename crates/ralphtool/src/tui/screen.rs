@@ -88,7 +88,7 @@ fn draw_lines(frame: &mut Frame<'_>, area: Rect, lines: &[Line<'static>], margin
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// The lines as they are drawn in the given number of columns.
+/// The lines, wrapped to this many columns.
 fn wrapped(lines: &[Line<'static>], columns: u16) -> Vec<Line<'static>> {
     let lines = lines.iter();
     lines

@@ -88,8 +88,8 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     if app.is_read_only() {
         line.spans.push(Span::styled(" read-only ", WARN));
     }
-    let taken = wrap::width(&always) + wrap::width(&line);
-    let room = width.saturating_sub(taken);
+    let others = wrap::width(&always) + wrap::width(&line);
+    let room = width.saturating_sub(others);
     let usual = wrap::fit(&brief(&usual, room), room);
     line.spans.extend(usual.spans);
     line.spans.extend(always.spans);

@@ -83,7 +83,7 @@ fn story_shown(app: &App) -> String {
 }
 
 #[test]
-fn the_list_is_looked_at_first_and_a_run_is_not() {
+fn the_list_is_queried_at_the_start_but_a_run_is_not() {
     let stage = Stage::new((80, 24));
     let query = Request::Query(Query::Changes);
     assert_eq!(stage.app.first_query(), Some(query));
@@ -91,7 +91,7 @@ fn the_list_is_looked_at_first_and_a_run_is_not() {
 }
 
 #[test]
-fn a_change_is_opened_and_left_again() {
+fn a_change_is_opened_and_closed() {
     let mut stage = changes();
     stage.silent = true;
     stage.press(KeyCode::Enter);
@@ -112,7 +112,7 @@ fn a_change_that_cannot_be_read_is_not_opened() {
 }
 
 #[test]
-fn a_run_starts_with_the_settings_that_were_chosen() {
+fn a_run_starts_with_the_chosen_settings() {
     let mut stage = preview();
     let nothing = PartialSettings::default();
     assert_eq!(asked(&mut stage, "r"), start(nothing, false));
@@ -130,7 +130,7 @@ fn a_run_starts_with_the_settings_that_were_chosen() {
 }
 
 #[test]
-fn settings_that_were_chosen_are_looked_at_with_the_change() {
+fn a_changed_setting_queries_the_preview_again() {
     let mut stage = preview();
     stage.silent = true;
     stage.keys("s").press(KeyCode::Right);
@@ -143,7 +143,7 @@ fn settings_that_were_chosen_are_looked_at_with_the_change() {
 }
 
 #[test]
-fn nothing_starts_where_something_stands_in_the_way() {
+fn a_run_with_a_blocking_remark_does_not_start() {
     let mut stage = changes();
     stage.world.remarks = Ok(vec![Remark::stops("a merge is under way")]);
     stage.press(KeyCode::Enter);
@@ -154,7 +154,7 @@ fn nothing_starts_where_something_stands_in_the_way() {
 }
 
 #[test]
-fn starting_again_asks_only_where_a_run_is_open() {
+fn a_fresh_start_asks_only_if_a_run_is_open() {
     let nothing = PartialSettings::default;
     assert_eq!(asked(&mut preview(), "F"), start(nothing(), false));
     let mut stage = changes();
@@ -167,7 +167,7 @@ fn starting_again_asks_only_where_a_run_is_open() {
 }
 
 #[test]
-fn a_run_that_did_not_begin_is_told_of_on_the_screen_before() {
+fn the_previous_screen_shows_why_a_run_did_not_start() {
     let mut stage = preview();
     stage.keys("r");
     stage.take_asked();
@@ -193,7 +193,7 @@ fn a_run_that_did_not_begin_is_told_of_on_the_screen_before() {
 }
 
 #[test]
-fn every_way_to_steer_becomes_a_command() {
+fn every_control_key_sends_its_command() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::Pause));
     assert_eq!(asked(&mut stage, "s"), []);
@@ -212,7 +212,7 @@ fn every_way_to_steer_becomes_a_command() {
 }
 
 #[test]
-fn a_pause_is_taken_back_before_and_after_it_took_effect() {
+fn a_pause_can_be_cancelled_before_and_after_it_takes_effect() {
     let mut stage = at_work();
     let request = TrustPrompt::Pause;
     stage.hear(1, Event::Requested { request });
@@ -241,7 +241,7 @@ fn a_wait_can_be_ended() {
 }
 
 #[test]
-fn nothing_is_steered_that_is_not_at_work() {
+fn only_a_running_run_can_be_controlled() {
     let keys = ["p", "s", "x", ":", "r"];
     let mut stage = ended_with(Outcome::Stopped);
     stage.press(KeyCode::Esc);
@@ -274,7 +274,7 @@ fn a_question_about_one_story_is_not_answered_for_the_next() {
 }
 
 #[test]
-fn a_record_that_was_broken_off_is_not_taken_for_a_run_at_work() {
+fn incomplete_records_are_not_shown_as_a_running_run() {
     let mut stage = Stage::new((80, 24));
     stage.with_run(RunMode::Replay);
     stage.hear(0, started()).hear(1, story(2));
@@ -302,7 +302,7 @@ fn leaving_a_run_asks_then_stops_then_forces() {
 }
 
 #[test]
-fn a_question_the_user_did_not_answer_is_asked_again() {
+fn a_quit_question_that_expired_is_asked_again() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "q"), []);
     stage.wait(4);
@@ -362,7 +362,7 @@ fn only_y_says_yes() {
 }
 
 #[test]
-fn leaving_waits_no_more_where_the_branch_could_not_be_kept() {
+fn leaving_is_cancelled_if_the_branch_could_not_be_kept() {
     let mut stage = ended_with(Outcome::AllDone);
     stage.keys("q");
     stage.hear(
@@ -381,7 +381,7 @@ fn leaving_waits_no_more_where_the_branch_could_not_be_kept() {
 }
 
 #[test]
-fn elsewhere_leaving_ends_the_program_at_once() {
+fn leaving_without_a_run_or_by_a_signal_ends_the_program_at_once() {
     assert_eq!(asked(&mut changes(), "q"), [Request::Quit]);
     assert_eq!(asked(&mut preview(), "q"), [Request::Quit]);
     let mut stage = at_work();
@@ -412,13 +412,13 @@ fn the_choice_is_made_by_arrows_too() {
 }
 
 #[test]
-fn nothing_is_left_to_go_on_with_when_all_is_done() {
+fn a_run_cannot_continue_when_all_stories_are_done() {
     let mut stage = ended_with(Outcome::AllDone);
     assert_eq!(asked(&mut stage, "r"), []);
 }
 
 #[test]
-fn a_choice_that_did_not_work_is_open_again() {
+fn the_user_can_choose_again_after_a_choice_failed() {
     let mut stage = ended_with(Outcome::Stopped);
     stage.keys("c");
     let hint = "free some space".to_owned();
@@ -440,7 +440,7 @@ fn a_choice_that_did_not_work_is_open_again() {
 }
 
 #[test]
-fn a_run_that_goes_on_is_shown_again() {
+fn a_run_that_continues_is_shown_again() {
     let mut stage = ended_with(Outcome::Stopped);
     assert_eq!(asked(&mut stage, "r"), command(UserCommand::Again));
     stage.hear(1, started_again());
@@ -454,7 +454,7 @@ fn a_run_that_goes_on_is_shown_again() {
 }
 
 #[test]
-fn only_a_run_that_can_go_on_is_let_go_on() {
+fn continuing_is_offered_only_if_the_run_can_continue() {
     let mut stage = ended_with(Outcome::StoryDone);
     assert!(!stage.text().contains("Go on"));
     assert_eq!(asked(&mut stage, "r"), []);
@@ -463,7 +463,7 @@ fn only_a_run_that_can_go_on_is_let_go_on() {
 }
 
 #[test]
-fn a_choice_that_came_too_late_does_not_bar_the_others() {
+fn a_choice_after_the_end_of_the_loop_does_not_block_the_others() {
     let broken = Outcome::Broken {
         reason: "disk full".to_owned(),
         hint: "free some space".to_owned(),
@@ -478,7 +478,7 @@ fn a_choice_that_came_too_late_does_not_bar_the_others() {
 }
 
 #[test]
-fn a_key_meant_for_the_run_is_no_choice_at_its_end() {
+fn a_key_pressed_just_as_the_run_ends_chooses_nothing() {
     let mut stage = at_work();
     stage.keys("j");
     stage.hear(1, ended(Outcome::AllDone, 5));
@@ -492,7 +492,7 @@ fn a_key_meant_for_the_run_is_no_choice_at_its_end() {
 }
 
 #[test]
-fn from_the_result_it_goes_back_to_where_it_began() {
+fn leaving_the_result_returns_to_the_start() {
     let mut stage = ended_with(Outcome::Stopped);
     stage.hear(1, finished(FinishChoice::Keep));
     stage.take_asked();
@@ -515,7 +515,7 @@ fn from_the_result_it_goes_back_to_where_it_began() {
 }
 
 #[test]
-fn it_follows_the_live_story_until_the_user_chooses_another() {
+fn the_screen_follows_the_live_story_until_the_user_selects_another() {
     let mut stage = Stage::new((80, 24));
     stage.with_run(RunMode::Live);
     stage
@@ -535,7 +535,7 @@ fn it_follows_the_live_story_until_the_user_chooses_another() {
 }
 
 #[test]
-fn an_attempt_that_was_chosen_stays() {
+fn a_chosen_attempt_stays_selected() {
     let mut stage = at_work();
     stage.keys("k[[");
     assert!(stage.text().contains("attempt 1 ·"));
@@ -571,7 +571,7 @@ fn talkative() -> Stage {
 }
 
 #[test]
-fn a_window_is_asked_for_once_until_it_is_there() {
+fn a_window_is_queried_once_until_it_arrives() {
     let mut stage = talkative();
     stage.hear(1, speaks("3", 1, "one"));
     stage.draw();
@@ -602,7 +602,7 @@ fn a_window_is_queried_again_only_if_the_transcript_grew() {
 }
 
 #[test]
-fn the_start_of_a_silent_transcript_is_asked_for_once() {
+fn the_start_of_an_empty_transcript_is_queried_once() {
     let mut stage = talkative();
     stage.silent = false;
     stage.world.said = Vec::new();
@@ -615,7 +615,7 @@ fn the_start_of_a_silent_transcript_is_asked_for_once() {
 }
 
 #[test]
-fn lines_of_an_agent_stay_lines() {
+fn line_breaks_of_an_agent_are_kept() {
     let mut stage = Stage::new((80, 24));
     let text = "error: no such file\n --> src/lib.rs:1".to_owned();
     stage.world.said = vec![AgentEvent::Text { text }];
@@ -634,7 +634,7 @@ fn lines_of_an_agent_stay_lines() {
 }
 
 #[test]
-fn no_window_is_asked_for_while_another_tab_is_shown() {
+fn no_window_is_queried_while_another_tab_is_shown() {
     let mut stage = talkative();
     stage.keys("5");
     stage.take_asked();
@@ -644,7 +644,7 @@ fn no_window_is_asked_for_while_another_tab_is_shown() {
 }
 
 #[test]
-fn moving_towards_the_border_of_a_window_asks_for_more() {
+fn moving_towards_the_border_of_a_window_queries_more() {
     let mut stage = talkative();
     stage.silent = false;
     // Away from the end, with a window around the place.
@@ -666,7 +666,7 @@ fn moving_towards_the_border_of_a_window_asks_for_more() {
 }
 
 #[test]
-fn the_start_and_the_end_of_a_transcript_are_asked_for() {
+fn moving_to_the_start_or_end_of_a_transcript_queries_it() {
     let mut stage = talkative();
     stage.press(KeyCode::Right).keys("g");
     let asked = windows(&mut stage);
@@ -685,7 +685,7 @@ fn the_start_and_the_end_of_a_transcript_are_asked_for() {
 }
 
 #[test]
-fn a_hit_far_away_is_gone_to() {
+fn a_search_goes_to_a_hit_outside_the_window() {
     let mut stage = talkative();
     stage.keys("/thought 321").press(KeyCode::Enter);
     let needle = match &stage.take_asked()[..] {
@@ -705,7 +705,7 @@ fn a_hit_far_away_is_gone_to() {
 }
 
 #[test]
-fn a_search_asks_once_although_the_agent_goes_on() {
+fn a_search_is_queried_once_while_the_agent_continues() {
     let mut stage = talkative();
     stage.silent = false;
     stage.keys("/never said").press(KeyCode::Enter);
@@ -735,7 +735,7 @@ fn diffs(stage: &mut Stage) -> Vec<DiffId> {
 }
 
 #[test]
-fn a_live_diff_is_asked_for_every_two_seconds_and_only_where_it_is_seen() {
+fn a_live_diff_is_queried_every_two_seconds_while_it_is_visible() {
     let live = DiffId::Live {
         base: "base3".to_owned(),
     };
@@ -768,7 +768,7 @@ fn a_live_diff_is_asked_for_every_two_seconds_and_only_where_it_is_seen() {
 }
 
 #[test]
-fn what_an_attempt_changed_comes_from_where_it_is_kept() {
+fn the_diff_of_an_attempt_depends_on_how_it_ended() {
     let mut stage = at_work();
     stage.silent = true;
     stage.keys("k2");
@@ -783,7 +783,7 @@ fn what_an_attempt_changed_comes_from_where_it_is_kept() {
 }
 
 #[test]
-fn the_clock_runs_only_while_something_does() {
+fn the_clock_runs_only_while_the_run_is_active() {
     assert!(!changes().app.is_ticking());
     assert!(!preview().app.is_ticking());
     assert!(at_work().app.is_ticking());
@@ -825,7 +825,7 @@ fn a_clock_changes_nothing_within_a_second() {
 }
 
 #[test]
-fn a_line_that_is_typed_takes_all_keys() {
+fn the_text_input_receives_all_keys() {
     let mut stage = changes();
     stage.keys("/qrs?");
     assert_eq!(stage.take_asked(), []);
@@ -835,7 +835,7 @@ fn a_line_that_is_typed_takes_all_keys() {
 }
 
 #[test]
-fn help_takes_keys_and_any_other_key_closes_it() {
+fn help_scrolls_and_any_other_key_closes_it() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "?jjk"), []);
     assert_eq!(stage.app.help_top, Some(1));
@@ -870,7 +870,7 @@ fn a_pane_is_exported_and_copied() {
 }
 
 #[test]
-fn the_output_of_a_gate_is_asked_for_while_it_runs() {
+fn the_output_of_a_gate_is_queried_while_it_runs() {
     let mut stage = at_work();
     stage.hear(1, gate("3", "tests", "3.1-1", false));
     stage.silent = true;
@@ -908,7 +908,7 @@ fn stage_diff() -> Result<Box<ralph_vault::diff::Diff>, String> {
 }
 
 #[test]
-fn a_stale_answer_is_passed_over() {
+fn a_stale_answer_is_ignored() {
     let mut stage = at_work();
     let before = stage.text();
     let other = DiffId::Live {

@@ -55,7 +55,7 @@ fn words_are_styled() {
 }
 
 #[test]
-fn code_within_text_has_its_ticks_where_there_is_no_colour() {
+fn inline_code_has_backticks_without_colour() {
     case("a `b` c", 20, &["a `b` c"]);
 }
 
@@ -132,7 +132,7 @@ fn code_is_broken_not_cut_and_keeps_its_spaces() {
 }
 
 #[test]
-fn text_that_is_still_being_written_looks_right() {
+fn incomplete_text_is_rendered() {
     case(
         "text\n\n```rust\nlet a",
         20,
@@ -183,7 +183,7 @@ fn the_head_of_a_table_is_strong_and_nothing_after_it() {
 }
 
 #[test]
-fn links_say_where_they_lead() {
+fn links_show_their_target() {
     case(
         "[text](https://a.b) <https://c.d> ![](x.png) ![alt](y.png)",
         80,
@@ -201,7 +201,7 @@ fn html_is_dim_text() {
 }
 
 #[test]
-fn nothing_reaches_the_terminal_that_could_move_the_cursor() {
+fn escape_sequences_never_reach_the_terminal() {
     let text = "\u{1b}[31mred\u{1b}[0m &#27;[2J &#x9b;x `\u{1b}]0;t\u{7}c` [l](<\u{1b}[1mu>)\n\n```\u{1b}[5m\n\u{1b}[H\u{7}x\n```\n<b \u{1b}[1m>\n";
     for line in drawn(text, 40) {
         assert!(!line.contains(char::is_control), "{line:?}");

@@ -285,7 +285,8 @@ impl AgentPane {
         let expanded = self.expanded.get(&entry.index);
         match &entry.event {
             AgentEvent::Text { text } => {
-                let mut lines = markdown::render_said(text, self.text.columns(), self.colored);
+                let mut lines =
+                    markdown::render_agent_text(text, self.text.columns(), self.colored);
                 lines.push(Line::default());
                 lines
             }

@@ -48,8 +48,8 @@ pub(crate) struct Completion {
     selected: usize,
     /// The choice that is being carried out.
     doing: Option<Choice>,
-    /// Everything the run changed.
-    stat: Option<Box<Diff>>,
+    /// How much the run changed.
+    stat: Option<Line<'static>>,
     asked: Option<DiffId>,
 }
 
@@ -57,7 +57,7 @@ impl Completion {
     /// Receives what the run changed; diffs for other panes are ignored.
     pub(crate) fn receive(&mut self, id: &DiffId, diff: &Diff) {
         if self.asked.as_ref() == Some(id) {
-            self.stat = Some(Box::new(diff.clone()));
+            self.stat = Some(diff::summary(diff));
         }
     }
 
@@ -188,7 +188,7 @@ impl Completion {
         let stories = count(progress.stories_total, "story");
         let stories = format!("{} of {stories} done", progress.stories_done);
         let mut lines = vec![Line::from(totals(progress, stories))];
-        lines.extend(self.stat.as_ref().map(|stat| diff::summary(stat)));
+        lines.extend(self.stat.clone());
         lines
     }
 

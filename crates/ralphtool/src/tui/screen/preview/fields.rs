@@ -47,7 +47,7 @@ pub(crate) struct Fields {
     pub(crate) selected: usize,
 }
 
-/// How a line looks.
+/// The text of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) label: &'static str,

@@ -340,7 +340,7 @@ fn beside(left: &Line<'static>, right: Line<'static>, width: usize) -> Line<'sta
     line
 }
 
-/// A story in the given number of columns.
+/// The line of a story, of this width.
 fn story_line(
     story: &StoryProgress,
     selected: bool,
