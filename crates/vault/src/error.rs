@@ -96,7 +96,7 @@ impl CheckpointError {
 /// A result of this module.
 pub(crate) type Result<T, E = CheckpointError> = std::result::Result<T, E>;
 
-/// Something the user should hear about; the run goes on.
+/// Something that is reported to the user; the run continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Stable name.

@@ -173,13 +173,13 @@ impl Vault {
         Ok(())
     }
 
-    /// Refuses where what the journal says of today would change with the lines that go.
+    /// Refuses where the present state would change with the lines that are removed.
     fn refuse_to_forget(&self, before: usize, stays: &[Line]) -> Result<()> {
         if stays.len() == before
             || self
                 .log
                 .state
-                .says_the_same_as(&RunState::from_journal(stays))
+                .has_same_present(&RunState::from_journal(stays))
         {
             return Ok(());
         }

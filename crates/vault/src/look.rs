@@ -1,5 +1,5 @@
-//! A look at a vault without its lock: what the journal says, and whether it is whole. Makes and
-//! changes nothing.
+//! What the journal of a vault says, and whether it is whole, read without the lock. Nothing is created
+//! or changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps::{self, JournalHealth};
 use crate::store::{VaultError, VaultFolder, where_now};
 
-/// What a vault says.
+/// A summary of a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// The run that has begun and not been finished.
@@ -29,7 +29,7 @@ pub struct Look {
     pub journal: JournalHealth,
 }
 
-/// Looks at a vault.
+/// Reads the summary of a vault.
 pub fn look(vault: &Path) -> Result<Look> {
     let (lines, journal) = steps::read_checked(&vault.join("journal"))?;
     let state = RunState::from_journal(&lines);
@@ -64,7 +64,7 @@ fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
     match phase {
         Phase::Still => None,
         Phase::Beginning => Some(("it had just begun", "the begin is taken back")),
-        Phase::Working(_) => Some((
+        Phase::Working => Some((
             "an attempt was under way",
             "what it left is parked, and the tree goes back to the checkpoint",
         )),
@@ -80,7 +80,9 @@ fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
 pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Option<OpenRun>> {
     let folder = VaultFolder::folder_for(state_directory, repository);
     let state = RunState::from_journal(&steps::read(&folder.join("journal"))?);
-    let last = state.open_run().or_else(|| state.kept().map(Current::seen));
+    let last = state
+        .open_run()
+        .or_else(|| state.kept().map(Current::to_open_run));
     Ok(last.map(|run| OpenRun {
         plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
         ..run
@@ -93,7 +95,7 @@ pub fn peek(state_directory: &Path, repository: &Repository) -> Result<Option<Op
     Ok(look(&folder)?.open)
 }
 
-/// Says which run has the repository, and where.
+/// Adds to the error of a lock which run has the repository, and where.
 pub(crate) fn describe_owner(error: VaultError) -> CheckpointError {
     let VaultError::RepositoryLocked { owner } = error else {
         return error.into();

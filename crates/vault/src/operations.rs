@@ -1,7 +1,6 @@
 //! What a run does to its work tree, one file per operation.
 
 pub(crate) mod changed;
-pub(crate) mod scans;
 pub(crate) mod twins;
 
 pub(crate) mod begin;
@@ -10,6 +9,7 @@ pub(crate) mod finish;
 pub(crate) mod gate_changes;
 pub(crate) mod incoming;
 pub(crate) mod meanwhile;
+pub(crate) mod modules;
 pub(crate) mod moving;
 pub(crate) mod park;
 pub(crate) mod parked_diff;

@@ -1,5 +1,5 @@
-//! The vaults of other work trees, beside this one's: such as were set aside, such as have lost
-//! their work tree.
+//! The vaults of other work trees, beside this one's. Some were set aside, some have lost their work
+//! tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl OtherVault {
     }
 }
 
-/// Which vaults are looked at.
+/// Which vaults are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Those that were set aside for the one of this work tree.
@@ -146,12 +146,12 @@ fn has_entries(folder: &Path) -> bool {
 
 fn describe(folder: PathBuf) -> Result<OtherVault, CheckpointError> {
     let meta = Meta::read(&folder)?;
-    let looked = look(&folder)?;
-    let last = looked.runs.iter().map(|run| run.ended).max();
+    let summary = look(&folder)?;
+    let last = summary.runs.iter().map(|run| run.ended).max();
     Ok(OtherVault {
         kind: kind(&folder, meta.as_ref()),
         used: last.or_else(|| modified(&folder)),
-        holds: holds(looked),
+        holds: holds(summary),
         holder: holder(&folder)?,
         bytes: measure(&folder),
         folder,
@@ -160,24 +160,24 @@ fn describe(folder: PathBuf) -> Result<OtherVault, CheckpointError> {
 }
 
 /// What a vault holds that the user may want.
-fn holds(looked: Look) -> Option<String> {
-    if let Some(open) = looked.open {
+fn holds(summary: Look) -> Option<String> {
+    if let Some(open) = summary.open {
         return Some(format!(
             "a run of `{}` in it was never finished",
             open.change
         ));
     }
-    if looked.journal == JournalHealth::Damaged {
+    if summary.journal == JournalHealth::Damaged {
         return Some("its journal is damaged, so what it holds is not known".to_owned());
     }
-    let kept = looked.kept;
+    let kept = summary.kept;
     let kept = kept.map(|change| format!("a kept run of `{change}`"));
-    let parked = match looked.parked {
+    let parked = match summary.parked {
         0 => None,
         1 => Some("1 parked attempt".to_owned()),
         many => Some(format!("{many} parked attempts")),
     };
-    let mut runs = looked.runs.iter();
+    let mut runs = summary.runs.iter();
     let is_over = runs.any(|run| run.standing == Standing::Over);
     let before = is_over.then(|| "the state before its last run".to_owned());
     let wanted: Vec<String> = [kept, parked, before].into_iter().flatten().collect();
@@ -253,15 +253,15 @@ mod tests {
     #[test]
     fn what_a_vault_holds_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        let mut looked = look(folder.path()).unwrap();
-        assert_eq!(holds(looked.clone()), None);
-        looked.kept = Some("c".to_owned());
-        looked.parked = 2;
+        let mut summary = look(folder.path()).unwrap();
+        assert_eq!(holds(summary.clone()), None);
+        summary.kept = Some("c".to_owned());
+        summary.parked = 2;
         let want = "it holds a kept run of `c`, 2 parked attempts".to_owned();
-        assert_eq!(holds(looked.clone()), Some(want));
-        looked.journal = JournalHealth::Damaged;
+        assert_eq!(holds(summary.clone()), Some(want));
+        summary.journal = JournalHealth::Damaged;
         let want = "its journal is damaged, so what it holds is not known".to_owned();
-        assert_eq!(holds(looked), Some(want));
+        assert_eq!(holds(summary), Some(want));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Parked attempts, looked at and put back: what the journal says of them, their diff, and their
-//! files in the tree again.
+//! Parked attempts: what the journal says of them, what they changed, and how their files are restored
+//! into the work tree.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,6 @@ pub struct ParkedAttempt {
     pub run: RunId,
     pub attempt: AttemptId,
     pub at: jiff::Timestamp,
-    /// What is known of it.
     pub note: ParkedNote,
     snapshot: String,
 }
@@ -38,8 +37,7 @@ pub struct ParkedChanges {
     pub ignored: Vec<String>,
 }
 
-/// The vault's parked attempts, to look at while a run may be at work: nothing is locked and
-/// nothing is written.
+/// The vault's parked attempts, read while a run may be active: nothing is locked or written.
 #[derive(Debug)]
 pub struct Shelf {
     vault: VaultFolder,
@@ -47,10 +45,10 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Looks into the vault of a work tree.
+    /// Reads the journal of a work tree's vault.
     pub fn open(state_directory: &Path, repository: &Repository) -> Result<Self> {
         let vault = VaultFolder::unlocked(&VaultFolder::folder_for(state_directory, repository));
-        // What stood here before is another repository's.
+        // Otherwise the vault is that of a repository that was here before.
         let lines = if vault.belongs_to(repository)? {
             steps::read(&vault.journal())?
         } else {
@@ -142,8 +140,7 @@ impl Vault {
         Ok(parked_attempts(&self.journal_lines()?))
     }
 
-    /// Makes it ready to put files of a parked attempt back: all it changed, or what is at or
-    /// below `only`.
+    /// Prepares to restore files of a parked attempt: all it changed, or what is at or below `only`.
     pub(crate) fn prepare_put_back(
         &mut self,
         parked: &ParkedAttempt,

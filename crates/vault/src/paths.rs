@@ -35,7 +35,7 @@ pub(crate) fn show(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// Names in a row, not all where there are many; none where there is none.
+/// A list of at most ten names for a message; none where there is none.
 pub(crate) fn list(named: &[String]) -> Option<String> {
     list_some(named, NAMED)
 }
@@ -50,7 +50,7 @@ pub(crate) fn list_some(named: &[String], most: usize) -> Option<String> {
     }
 }
 
-/// Paths in a row, in backquotes.
+/// The same of paths, in backquotes.
 pub(crate) fn list_paths<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Option<String> {
     let paths = paths.into_iter();
     let named: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();
@@ -69,7 +69,7 @@ pub(crate) const PREFIX: &[u8] = b".git/modules";
 /// How many files a notice names.
 pub(crate) const NAMED: usize = 10;
 
-/// A path without `..`, by its letters.
+/// A path without `..`, as its text is: nothing is read from disk.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut path, part| {
         match part {

@@ -141,8 +141,8 @@ impl Tree {
         ))
     }
 
-    /// Walks the tree against a manifest; cache folders seen for the first time are decided by
-    /// git's ignore rules and by what the base has in them.
+    /// Walks the tree against a manifest. Whether a new cache folder is entered depends on git's ignore
+    /// rules and on what the base has in it.
     fn walk(
         &self,
         repo: &Repo,

@@ -65,14 +65,13 @@ use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
 use crate::journal::reopening;
-use crate::journal::steps::StoryNote;
+use crate::journal::steps::{SavedWork, StoryNote};
 use crate::operations::begin::{BeginRequest, Begun};
 use crate::operations::finish::{FinishReport, PreparedFinish};
 use crate::operations::gate_changes::TreeBeforeGates;
 use crate::operations::meanwhile::Meanwhile;
 use crate::operations::moving::PreparedMove;
 use crate::operations::park::{ParkReport, ParkedTree, Setback};
-use crate::operations::parked_diff::StartedDiff;
 use crate::operations::rewind::PreparedRewind;
 use crate::operations::save::SaveReport;
 use crate::operations::undo::PreparedUndo;
@@ -101,10 +100,7 @@ pub struct Settled;
 
 /// A run is open, and no agent is at work.
 #[derive(Debug)]
-pub struct AtCheckpoint {
-    /// The diff of the attempt that was parked before, which git may still be writing.
-    diff: Option<StartedDiff>,
-}
+pub struct AtCheckpoint;
 
 /// An agent works, or has worked.
 #[derive(Debug, Default)]
@@ -153,23 +149,24 @@ impl<S> Session<S> {
 
     /// The user, an agent or a gate may change the tree from now on.
     pub fn invalidate_scan(&mut self) {
-        self.vault.invalidate_scan();
+        self.vault.tree.invalidate_scan();
+    }
+
+    fn with_state<N>(self, state: N) -> Session<N> {
+        Session {
+            vault: self.vault,
+            state,
+        }
     }
 
     /// Carries out a step that ends in the state `next`.
     fn step<N, T>(
         mut self,
-        next: impl FnOnce(S) -> N,
-        work: impl FnOnce(&mut Vault, &mut S) -> Result<T>,
+        next: N,
+        work: impl FnOnce(&mut Vault, &S) -> Result<T>,
     ) -> StepResult<(Session<N>, T), S> {
-        match work(&mut self.vault, &mut self.state) {
-            Ok(done) => {
-                let session = Session {
-                    vault: self.vault,
-                    state: next(self.state),
-                };
-                Ok((session, done))
-            }
+        match work(&mut self.vault, &self.state) {
+            Ok(done) => Ok((self.with_state(next), done)),
             Err(error) => Err(Box::new(Failed {
                 session: self,
                 error,
@@ -200,24 +197,18 @@ impl Session<Opened> {
         self,
         after: AfterRecovery,
     ) -> StepResult<(Session<Settled>, Option<Recovery>), Opened> {
-        self.step(
-            |Opened| Settled,
-            |vault, _| {
-                if vault.unsettled_run().is_none() {
-                    vault.clear_leftovers()?;
-                    return Ok(None);
-                }
-                vault.recover(after)
-            },
-        )
+        self.step(Settled, |vault, _| {
+            if vault.unsettled_run().is_none() {
+                vault.clear_leftovers()?;
+                return Ok(None);
+            }
+            vault.recover(after)
+        })
     }
 
     /// The same vault, if nothing needs recovering.
     pub fn if_settled(self) -> Option<Session<Settled>> {
-        (!self.vault.needs_recovery()).then_some(Session {
-            vault: self.vault,
-            state: Settled,
-        })
+        (!self.vault.needs_recovery()).then(|| self.with_state(Settled))
     }
 }
 
@@ -242,18 +233,12 @@ impl Session<Settled> {
         self,
         request: BeginRequest<'_>,
     ) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
-        self.step(
-            |Settled| AtCheckpoint { diff: None },
-            |vault, _| vault.begin(request),
-        )
+        self.step(AtCheckpoint, |vault, _| vault.begin(request))
     }
 
     /// Resumes the open run: what the user changed since it stopped becomes part of it.
     pub fn resume(self) -> StepResult<(Session<AtCheckpoint>, Begun), Settled> {
-        self.step(
-            |Settled| AtCheckpoint { diff: None },
-            |vault, _| vault.adopt(),
-        )
+        self.step(AtCheckpoint, |vault, _| vault.resume())
     }
 
     /// The open run at its checkpoint, as it is; the same vault where no run is open.
@@ -261,13 +246,10 @@ impl Session<Settled> {
         if self.vault.open_run().is_none() {
             return Err(self);
         }
-        Ok(Session {
-            vault: self.vault,
-            state: AtCheckpoint { diff: None },
-        })
+        Ok(self.with_state(AtCheckpoint))
     }
 
-    /// Opens the run again whose branch was kept. The journal says so with the next step.
+    /// Opens the run again whose branch was kept. The journal has it only before the next step.
     pub fn reopen_kept(&mut self) -> Result<()> {
         self.vault.reopen()
     }
@@ -314,11 +296,8 @@ impl Session<Settled> {
 
     /// Moves everything; what fails midway needs a recovery.
     fn moved<T>(self, work: impl FnOnce(&mut Vault) -> Result<T>) -> StepResult<(Self, T), Opened> {
-        let opened = Session {
-            vault: self.vault,
-            state: Opened,
-        };
-        opened.step(|Opened| Settled, |vault, _| work(vault))
+        self.with_state(Opened)
+            .step(Settled, |vault, _| work(vault))
     }
 }
 
@@ -331,59 +310,35 @@ impl Session<AtCheckpoint> {
 
     /// Starts an attempt. After a crash it is parked, and the checkpoint restored.
     pub fn start_attempt(self, attempt: &AttemptId) -> StepResult<Session<Attempt>, AtCheckpoint> {
-        let started = self.step(
-            |_| Attempt::default(),
-            |vault, state| {
-                // The prompt names it.
-                vault.end_diff(state.diff.take());
-                vault.attempt_started(attempt)
-            },
-        );
+        let started = self.step(Attempt::default(), |vault, _| {
+            vault.attempt_started(attempt)
+        });
         Ok(started?.0)
     }
 
     /// Starts a gate on the checkpoint. After a crash what it changed is undone.
     pub fn start_gate(self) -> StepResult<Session<GateOnCheckpoint>, AtCheckpoint> {
-        let started = self.step(
-            |_| GateOnCheckpoint,
-            |vault, state| {
-                vault.end_diff(state.diff.take());
-                vault.gate_started()
-            },
-        );
-        Ok(started?.0)
+        Ok(self
+            .step(GateOnCheckpoint, |vault, _| vault.gate_started())?
+            .0)
     }
 
     /// Announces that the boxes of a story will be opened. After a crash they are as before.
     pub fn start_reopening(self) -> StepResult<Session<Reopening>, AtCheckpoint> {
-        let started = self.step(
-            |_| Reopening,
-            |vault, state| {
-                vault.end_diff(state.diff.take());
-                vault.reopening_started()
-            },
-        );
-        Ok(started?.0)
+        Ok(self
+            .step(Reopening, |vault, _| vault.reopening_started())?
+            .0)
     }
 
     /// Makes the restore before it durable: what differs from the checkpoint later on is the user's,
     /// and must not be a file that lost its bytes.
     pub fn make_restore_durable(&mut self) -> Result<()> {
-        let diff = self.state.diff.take();
-        self.vault.end_diff(diff);
         self.vault.settle_restore()
     }
 
     /// Leaves the run at its checkpoint, to finish it or to resume it later.
     pub fn leave(self) -> StepResult<Session<Settled>, AtCheckpoint> {
-        let left = self.step(
-            |_| Settled,
-            |vault, state| {
-                vault.end_diff(state.diff.take());
-                vault.settle_restore()
-            },
-        );
-        Ok(left?.0)
+        Ok(self.step(Settled, |vault, _| vault.settle_restore())?.0)
     }
 
     /// Prepares the end of the run; nothing is touched yet.
@@ -397,16 +352,13 @@ impl Session<AtCheckpoint> {
         self,
         prepared: PreparedFinish,
     ) -> std::result::Result<(Session<Settled>, FinishReport), Box<FinishFailed>> {
-        let finished = self.step(|_| Settled, |vault, _| vault.carry_out_finish(prepared));
+        let finished = self.step(Settled, |vault, _| vault.carry_out_finish(prepared));
         finished.map_err(|failed| {
             let Failed { session, error } = *failed;
             Box::new(if session.vault.unfinished_move().is_none() {
                 FinishFailed::NotBegun(Failed { session, error })
             } else {
-                let session = Session {
-                    vault: session.vault,
-                    state: Opened,
-                };
+                let session = session.with_state(Opened);
                 FinishFailed::HalfDone(Failed { session, error })
             })
         })
@@ -461,7 +413,8 @@ impl Session<Attempt> {
 
     /// This program wrote these files, and nothing else changed.
     pub fn note_own_writes(&mut self, files: &[PathBuf]) {
-        self.vault.note_own_writes(files);
+        let Vault { tree, repo, .. } = &mut *self.vault;
+        tree.note_own_writes(repo, files);
     }
 
     /// Makes the work a checkpoint: one commit, durable before this returns.
@@ -469,46 +422,34 @@ impl Session<Attempt> {
         self,
         story: &StoryNote,
     ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Attempt> {
-        self.step(
-            |_| AtCheckpoint { diff: None },
-            |vault, _| vault.save(story),
-        )
+        self.step(AtCheckpoint, |vault, _| vault.save(story))
     }
 
     /// Saves everything the attempt left to the vault.
     pub fn park(self, setback: Setback) -> StepResult<(Session<Parked>, ParkReport), Attempt> {
-        let (session, (tree, report)) = self.step(|_| (), |vault, _| vault.park(setback))?;
-        let parked = Session {
-            vault: session.vault,
-            state: Parked(tree),
-        };
-        Ok((parked, report))
+        let (session, (tree, report)) = self.step((), |vault, _| vault.park(setback))?;
+        Ok((session.with_state(Parked(tree)), report))
     }
 }
 
 impl Session<Parked> {
     /// Writes the diff of the attempt once git has it; [`Self::restore`] does not wait for it.
     pub fn end_diff(&mut self) {
-        let diff = self.state.0.diff.take();
-        self.vault.end_diff(diff);
+        self.vault.end_diff();
     }
 
     /// Restores the checkpoint.
     pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), Parked> {
-        self.step(
-            |Parked(tree)| AtCheckpoint { diff: tree.diff },
-            |vault, Parked(tree)| vault.restore(&tree.found, tree.git),
-        )
+        self.step(AtCheckpoint, |vault, Parked(tree)| {
+            vault.restore(&tree.scanned, tree.git)
+        })
     }
 }
 
 impl Session<GateOnCheckpoint> {
     /// Restores the checkpoint after the gate.
     pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), GateOnCheckpoint> {
-        self.step(
-            |GateOnCheckpoint| AtCheckpoint { diff: None },
-            |vault, _| vault.undo_gate_on_checkpoint(),
-        )
+        self.step(AtCheckpoint, |vault, _| vault.undo_gate_on_checkpoint())
     }
 }
 
@@ -518,9 +459,8 @@ impl Session<Reopening> {
         self,
         reopened: reopening::Reopening,
     ) -> StepResult<(Session<AtCheckpoint>, SaveReport), Reopening> {
-        self.step(
-            |Reopening| AtCheckpoint { diff: None },
-            |vault, _| vault.save_reopened(reopened),
-        )
+        self.step(AtCheckpoint, |vault, _| {
+            vault.save_as(SavedWork::Reopened(reopened))
+        })
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Notice, Result};
+use crate::git::process::Started;
 use crate::git::repository::{Refs, Repository};
 use crate::journal::Log;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
@@ -36,8 +37,17 @@ pub struct Vault {
     pub(crate) reported_refs: Option<Refs>,
     /// What was repaired and is not reported yet.
     pub(crate) pending_notices: Vec<Notice>,
+    /// The diff of the attempt that was parked last, while git writes it.
+    pub(crate) started_diff: Option<StartedDiff>,
     /// Where the repository was at its last run, if it was moved since; until that is said.
     pub(crate) moved_from: Option<PathBuf>,
+}
+
+/// A diff that git is writing.
+#[derive(Debug)]
+pub(crate) struct StartedDiff {
+    pub(crate) path: PathBuf,
+    pub(crate) git: Started,
 }
 
 impl Vault {
@@ -119,6 +129,7 @@ impl Vault {
             loaded: None,
             reported_refs: None,
             pending_notices: token.into_iter().collect(),
+            started_diff: None,
             moved_from,
         };
         if let Some(open) = checkpoints.open_run() {
@@ -130,6 +141,15 @@ impl Vault {
     /// Sets how long a git command may take.
     pub(crate) fn set_command_timeout(&mut self, timeout: Duration) {
         self.repo.gits.set_timeout(timeout);
+    }
+
+    /// Sets what may be committed and what must stay free.
+    pub(crate) fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.tree.limits = limits;
+        match self.open_run() {
+            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
+            None => Ok(()),
+        }
     }
 
     /// The snapshot of the current checkpoint.
@@ -161,14 +181,14 @@ impl Vault {
 
     /// The run whose branch was kept last.
     pub fn kept_run(&self) -> Option<OpenRun> {
-        self.log.state.kept().map(Current::seen)
+        self.log.state.kept().map(Current::to_open_run)
     }
 
     /// True where an attempt was started and neither saved nor undone.
     pub fn is_attempt_open(&self) -> bool {
         let current = self.log.state.current.as_ref();
         current.is_some_and(|current| match current.phase {
-            Phase::Working(_) | Phase::Restoring => true,
+            Phase::Working | Phase::Restoring => true,
             Phase::Verified(_) => self.log.is_after_outage(),
             Phase::Beginning | Phase::Still | Phase::Saving(_) => false,
         })

@@ -224,7 +224,7 @@ impl Engine {
     ) -> Answer {
         let setback = Setback {
             attempt,
-            told: policy::is_told(kind).then(|| reason.clone()),
+            reason: policy::is_told(kind).then(|| reason.clone()),
             counts: policy::consequence(kind) == Consequence::Retry,
             kind,
             why: reason,

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use ralph_base::files::{FileError, Tried, place, sync_file_system};
 use ralph_base::ids::RunId;
 
-/// The part of a line that says whose it is.
+/// The part of a line that names its run.
 #[derive(Deserialize)]
 struct Owner {
     run: RunId,

@@ -18,11 +18,11 @@ pub enum Standing {
     Open,
     /// It is over.
     Over,
-    /// Its begin did not get through and was taken back: there is nothing to undo.
+    /// Its begin failed and was undone: there is nothing to undo.
     TakenBack,
 }
 
-/// A run, as the journal tells it.
+/// A run, as the journal has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastRun {
     pub run: RunId,

@@ -5,8 +5,8 @@ use crate::journal::run_state::RunState;
 use crate::journal::steps::{Line, Step};
 use ralph_base::ids::RunId;
 
-/// The runs in the order they began. One that can still be finished in another way or taken back
-/// counts as open, but for the last that is over: that one is never removed anyway.
+/// The runs in the order they began. One that can still be finished in another way or undone counts as
+/// open, except for the last that is over: that one is never removed anyway.
 pub(crate) fn of_journal(lines: &[Line], state: &RunState) -> Vec<PastRun> {
     let needed = state.needed_runs();
     let mut runs: Vec<PastRun> = Vec::new();

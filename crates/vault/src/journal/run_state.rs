@@ -1,5 +1,5 @@
 //! What the journal says: the fold of its lines into the one run that may be open, the one that
-//! ended last, and what can be taken back.
+//! ended last, and what can be undone.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,9 @@ pub enum Phase {
     /// At a checkpoint, nothing in progress.
     Still,
     /// An attempt is in progress; its agent may still run.
-    Working(AttemptId),
-    /// The attempt is in the vault; the tree may be anything between it and the checkpoint.
+    Working,
+    /// The checkpoint is being restored: the tree may hold files of it and of the attempt or gate
+    /// before it. An attempt is in the vault.
     Restoring,
     /// A story is done and verified, but its commit may not be made.
     Verified(StoryNote),
@@ -62,9 +63,9 @@ pub struct LastAttempt {
     pub attempt: AttemptId,
     /// Retries of its story used up, this attempt included where it counts.
     pub retries_used: u32,
-    /// What the next attempt is to be told.
+    /// What the prompt of the next attempt says.
     pub reason: Option<String>,
-    /// What it was parked as, once it was.
+    /// Where it is, once it is parked.
     pub parked: Option<ParkedAs>,
 }
 
@@ -82,11 +83,10 @@ pub struct ParkedAs {
 pub struct OpenRun {
     pub run: RunId,
     pub change: String,
-    /// Where the change was read from.
     pub plan: Option<String>,
     /// Short name of its branch.
     pub branch: String,
-    /// The attempt to go on after, where the story is not done.
+    /// The last attempt, where its story is not done.
     pub last_attempt: Option<LastAttempt>,
     /// The highest attempt of each story so far.
     pub attempts: BTreeMap<StoryId, u32>,
@@ -101,7 +101,7 @@ pub(crate) struct Ended {
     pub choice: FinishChoice,
 }
 
-/// Something that can be taken back.
+/// A step that can be undone, and the state before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Undoable {
     pub act: Act,
@@ -111,7 +111,7 @@ pub(crate) struct Undoable {
     ended: Option<Ended>,
 }
 
-/// What was done last.
+/// The kinds of steps that can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Act {
     /// A run was ended and its branch kept.
@@ -127,9 +127,9 @@ pub(crate) struct RunState {
     pub current: Option<Current>,
     /// The run that ended last, while its branch may still be asked for.
     pub ended: Option<Ended>,
-    /// What can be taken back, the last first to go.
+    /// What can be undone, the last one first.
     pub undoable: Vec<Undoable>,
-    /// A move that is under way, and the run it belongs to.
+    /// A move that is in progress, and the run it belongs to.
     pub moving: Option<(RunId, MoveIntent)>,
     /// The last line.
     pub last: Option<Line>,
@@ -153,9 +153,9 @@ impl RunState {
         moving.or_else(|| Some(self.current.as_ref()?.intent.run.clone()))
     }
 
-    /// The open run, as others see it.
+    /// The open run.
     pub(crate) fn open_run(&self) -> Option<OpenRun> {
-        self.current.as_ref().map(Current::seen)
+        self.current.as_ref().map(Current::to_open_run)
     }
 
     /// The run whose branch was kept last.
@@ -182,7 +182,7 @@ impl RunState {
     }
 
     /// True where both have the same present state; what came before a run may differ.
-    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_present(&self, other: &Self) -> bool {
         self.without_past() == other.without_past()
     }
 
@@ -237,7 +237,7 @@ impl RunState {
     }
 
     fn step(&mut self, step: &Step) {
-        // What came before cannot be taken back over what comes now.
+        // A new run or attempt is built on what came before, which can no longer be undone.
         if matches!(step, Step::Begun | Step::AttemptStarted { .. }) {
             self.undoable.clear();
         }
@@ -308,8 +308,8 @@ impl Current {
         }
     }
 
-    /// As others see it.
-    pub fn seen(&self) -> OpenRun {
+    /// What the caller may know of it.
+    pub fn to_open_run(&self) -> OpenRun {
         OpenRun {
             run: self.intent.run.clone(),
             change: self.intent.change.clone(),
@@ -335,8 +335,8 @@ impl Current {
                 ..
             } => {
                 if let Some(last) = &mut self.last_attempt {
-                    // A stop or a limit says nothing of the work: what the attempt before it was
-                    // told still counts.
+                    // A stop or a limit is no judgement of the work: the reason of the attempt before
+                    // it still holds.
                     if *counts || last.reason.is_none() {
                         last.reason.clone_from(reason);
                     }
@@ -375,7 +375,7 @@ impl Current {
     }
 
     fn attempt_started(&mut self, attempt: &AttemptId, retries_used: u32) {
-        // Until this attempt is parked with a reason of its own, the one before it counts.
+        // Until this attempt is parked with a reason of its own, that of the one before it holds.
         let reason = self
             .last_attempt
             .take()
@@ -389,14 +389,14 @@ impl Current {
             reason,
             parked: None,
         });
-        self.phase = Phase::Working(attempt.clone());
+        self.phase = Phase::Working;
     }
 
     fn saved(&mut self) {
         if let Phase::Saving(saved) = std::mem::replace(&mut self.phase, Phase::Still) {
             self.commit = saved.commit;
             self.snapshot.clone_from(&saved.snapshot);
-            // What is saved besides stories does not end the attempts at one.
+            // A checkpoint that is not the story's does not end the attempts at it.
             self.last_attempt
                 .take_if(|last| Some(&last.attempt.story) == saved.work.story());
             self.saved.push(saved);
@@ -409,7 +409,7 @@ impl Current {
         self.last_attempt = None;
     }
 
-    /// Commit and snapshot of the checkpoint at which so many have been made after the first.
+    /// Commit and snapshot of the checkpoint number `count`; the first is number 0.
     pub fn checkpoint_after(&self, count: usize) -> (ObjectId, String) {
         let last = count.checked_sub(1).and_then(|last| self.saved.get(last));
         match last {

@@ -31,6 +31,8 @@ pub const STASH: &str = "refs/stash";
 
 /// A step of the checkpoint protocol.
 ///
+/// Recovery goes by the `Phase` that the steps add up to, see `run_state`.
+///
 /// | step | synced before the next step | recovery, if it is the last |
 /// | --- | --- | --- |
 /// | `BeginIntent` | snapshots and commit, then the line | undoes the begin; no file was touched |
@@ -38,15 +40,15 @@ pub const STASH: &str = "refs/stash";
 /// | `BeginTakenBack` | files, then the line | nothing to do |
 /// | `AttemptStarted` | the line | parks the attempt and restores the checkpoint |
 /// | `Parked` | the parked attempt, then the line | restores; parks later edits first |
-/// | `RestoreIntent` | the line | restores; parks later edits first |
+/// | `RestoreIntent` | the line | restores; parks later edits first, where an attempt came before |
 /// | `PutBack` | nothing | syncs; after an outage restores again |
 /// | `Restored` | files, then the line | nothing to do |
-/// | `Verified` | nothing | commits the story; after an outage or an edit parks it instead |
+/// | `Verified` | nothing | commits the story; parks it after an outage or an edit, or to abandon the run |
 /// | `SaveIntent` | commit and snapshot, then the line | moves branch, HEAD and index to the commit |
 /// | `Saved` | nothing | nothing to do; after an outage moves branch and index again |
 /// | `Kept` | files, then the line | nothing to do |
 /// | `Reopened` | the line | nothing to do |
-/// | `MoveIntent` | both snapshots, then the line | completes the move, unless the user went on |
+/// | `MoveIntent` | both snapshots, then the line | completes the move, unless branches or HEAD were moved since |
 /// | `Moved`, `MoveGivenUp` | files, then the line | nothing to do |
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
@@ -71,7 +73,6 @@ pub enum Step {
         reason: Option<String>,
         /// It uses up a retry.
         counts: bool,
-        /// What is known of it, for people.
         #[serde(flatten)]
         note: ParkedNote,
     },
@@ -156,11 +157,11 @@ impl fmt::Display for SavedWork {
 /// What must be on disk before the step after a line is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
-    /// The line says of files, objects or refs that they are there: those, then the line.
+    /// The line names files, objects or refs: sync those, then the line.
     FilesThenLine,
     /// Sync the files, not the line.
     Files,
-    /// What it needs is durable since a line before it, or can be done again: the line.
+    /// Sync the line alone: what it needs is durable already, or can be done again.
     Line,
     /// Losing this line is harmless: recovery redoes the step.
     Nothing,
@@ -198,10 +199,10 @@ impl Step {
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
             Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
-            // Begun: without it a begin is taken back, which touches no file. The line of an attempt,
-            // or of whatever else comes next, makes this one durable too.
+            // Begun: without it a begin is undone, which touches no file. The next line makes this one
+            // durable too.
             Self::Begun => Durable::Files,
-            // Restored, too: if the run ends here, what differs from the checkpoint at the next
+            // Restored: if the run ends here, what differs from the checkpoint at the next
             // start counts as the user's, and must not be a file that lost its bytes.
             Self::BeginIntent { .. }
             | Self::BeginTakenBack
@@ -216,7 +217,7 @@ impl Step {
     }
 }
 
-/// Why everything is moved.
+/// What a move is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum MoveKind {
@@ -235,7 +236,7 @@ pub enum MoveKind {
     },
     /// Files of a parked attempt come back into the tree.
     PutBack { label: String },
-    /// The last move is taken back.
+    /// The last move is undone.
     Undo,
 }
 
@@ -266,7 +267,7 @@ pub struct MoveIntent {
     pub with_control: bool,
 }
 
-/// What people want to know of a parked attempt.
+/// What the user is shown of a parked attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParkedNote {
     /// Its name: `2.1`, or with a suffix where the same attempt was parked again.
@@ -320,6 +321,14 @@ pub struct BeginIntent {
 }
 
 impl BeginIntent {
+    /// HEAD on the run's branch, with the branch at a commit.
+    pub fn head_at(&self, commit: ObjectId) -> Head {
+        Head::Branch {
+            name: self.branch.clone(),
+            commit: Some(commit),
+        }
+    }
+
     /// The refs a run looks after: its own branch, the one the user came from, and the stash.
     pub fn refs(&self) -> Vec<&str> {
         let mut names = vec![self.branch.as_str(), STASH];
@@ -337,7 +346,8 @@ impl BeginIntent {
 pub struct Line {
     pub run: RunId,
     pub at: jiff::Timestamp,
-    /// In which uptime; none where the system does not tell, and then every line is synced.
+    /// The uptime it was written in; none where the system has no such id, and then every line is
+    /// synced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uptime: Option<String>,
     #[serde(flatten)]
@@ -391,12 +401,12 @@ impl Journal {
         age.ok().and_then(|age| age.as_nanos().try_into().ok())
     }
 
-    /// The uptime lines are written in; none where the system does not tell.
+    /// The uptime lines are written in; none where the system has no such id.
     pub fn uptime(&self) -> Option<&String> {
         self.uptime.as_ref()
     }
 
-    /// Makes what the step leans on durable, then writes the step and makes that durable.
+    /// Makes what the step needs durable, then writes the step and makes that durable.
     pub fn write(&mut self, line: &Line) -> Result<(), FileError> {
         if !durability::is_on() {
             return Ok(());
@@ -436,7 +446,7 @@ impl Journal {
     }
 }
 
-/// What the name of a vault ends with that was moved aside because its journal is damaged.
+/// The end of the name of a vault that was moved aside because its journal is damaged.
 pub const DAMAGED: &str = ".damaged";
 
 /// What to do about a journal that cannot be read: the program would always refuse.

@@ -43,7 +43,6 @@ pub struct Begun {
     pub original: String,
     /// The commit that was; none on a branch without one.
     pub original_commit: Option<String>,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
@@ -62,6 +61,16 @@ impl Begun {
 struct Prepared {
     intent: BeginIntent,
     refs: Refs,
+    notices: Vec<Notice>,
+}
+
+/// What a run starts from, stored: the state as the user left it, and the tree of the first commit.
+struct FirstTree {
+    /// The snapshot of that state, not yet written.
+    start: Snapshot,
+    tree: ObjectId,
+    /// The snapshot of the first checkpoint, whose folder has the index of the tree.
+    checkpoint: String,
     notices: Vec<Notice>,
 }
 
@@ -99,7 +108,7 @@ impl Vault {
     fn prepare(&self, request: BeginRequest<'_>) -> Result<Prepared> {
         let BeginRequest { run, change, .. } = request;
         self.repo.clear_git_halves(&self.repo.new_trash("begin"))?;
-        // While git answers, which it begins to at once, the vault is made.
+        // Git reads the settings while the vault is made.
         let asked = self.repo.ask_settings()?;
         self.make_vault(run)?;
         let settings = asked.answer()?;
@@ -107,9 +116,49 @@ impl Vault {
         let control = self.repo.read_control(head.clone(), refs.clone(), None)?;
         self.repo.prepare_work_dir(&settings, &control)?;
 
-        let start_id = Snapshot::new_id();
-        let first_id = Snapshot::new_id();
-        let (index, listed) = self.repo.copy_index(&start_id, &first_id)?;
+        let stored = self.store_first_tree(control)?;
+        let parents: Vec<ObjectId> = head.commit().into_iter().collect();
+        let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
+        let commit = self.repo.commit(&NewCommit {
+            tree: stored.tree,
+            parents: &parents,
+            message: &message,
+            destination: Destination::Repository,
+        })?;
+        self.repo.objects.link()?;
+
+        let branch = format!("refs/heads/ralph/{change}");
+        let intent = BeginIntent {
+            run: run.clone(),
+            change: change.to_owned(),
+            plan: request.plan.map(str::to_owned),
+            plan_folder: request.plan_folder.map(str::to_owned),
+            original: self.log.original(&branch, &head),
+            head,
+            old_branch: refs.get(&branch).copied(),
+            branch,
+            start: stored.start.id.clone(),
+            commit,
+            checkpoint: stored.checkpoint,
+        };
+        self.write_first_snapshots(&stored.start, &intent)?;
+        // An earlier branch of the same name.
+        if let Some(old) = intent.old_branch {
+            let name = format!("refs/archive/{run}/before");
+            self.repo.archive(&name, old)?;
+        }
+        Ok(Prepared {
+            intent,
+            refs,
+            notices: stored.notices,
+        })
+    }
+
+    /// Scans the work tree against the user's index, and writes the tree of the first commit.
+    fn store_first_tree(&self, control: Control) -> Result<FirstTree> {
+        let start = Snapshot::new_id();
+        let checkpoint = Snapshot::new_id();
+        let (index, listed) = self.repo.copy_index(&start, &checkpoint)?;
         let known = self.repo.read_index(&index, &listed)?;
         let submodules: Vec<_> = known.submodules.iter().cloned().collect();
         let tracked: Vec<_> = known.tracked().iter().cloned().collect();
@@ -117,26 +166,17 @@ impl Vault {
         drop(listed);
         let clean_to_git = known.index.as_ref().map(FirstIndex::clean_to_git);
         let clean_to_git = clean_to_git.unwrap_or_default();
-        let taken =
-            self.tree
-                .scan_against(&self.repo, &Arc::new(Manifest::default()), &known, &index)?;
-        let start = self
+        let scanned = self
             .tree
-            .snapshot(start_id, &taken, control.clone(), &submodules);
+            .scan_against(&self.repo, &Manifest::default(), &known, &index)?;
 
-        let mut paths = to_update(&taken.manifest, &tracked, &skipped);
+        let mut paths = to_update(&scanned.manifest, &tracked, &skipped);
         // Git would not store them either.
-        paths.retain(|path| !clean_to_git.is_clean(path, &taken.manifest));
-        self.tree.check_room_for(
-            &self.repo,
-            &self.repo.places.repository.objects(),
-            &taken.manifest,
-            &paths,
-        )?;
-        let (tree, mut notices) = self.repo.write_tree(&TreeOrder {
+        paths.retain(|path| !clean_to_git.is_clean(path, &scanned.manifest));
+        let (tree, mut notices) = self.write_tree(&TreeOrder {
             base: None,
-            id: &first_id,
-            taken: &taken,
+            id: &checkpoint,
+            taken: &scanned,
             by_git: if control.is_sparse() {
                 Some(Reason::Sparse)
             } else {
@@ -147,49 +187,17 @@ impl Vault {
             unstaged: &[],
             destination: Destination::Repository,
         })?;
-        notices.extend(self.tree.report_kept_out(&taken));
+        notices.extend(self.tree.report_kept_out(&scanned));
         notices.extend(
             self.tree
-                .report_users_secrets(&self.repo, &tracked, &head)?,
+                .report_users_secrets(&self.repo, &tracked, &control.head)?,
         );
-        notices.extend(taken.notices);
-        self.repo.link_module_objects(&taken.manifest)?;
-        let parents: Vec<ObjectId> = head.commit().into_iter().collect();
-        let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
-        let commit = self.repo.commit(&NewCommit {
+        notices.extend(scanned.notices.iter().cloned());
+        self.repo.link_module_objects(&scanned.manifest)?;
+        Ok(FirstTree {
+            start: self.tree.snapshot(start, &scanned, control, &submodules),
             tree,
-            parents: &parents,
-            message: &message,
-            destination: Destination::Repository,
-        })?;
-        self.repo.objects.link()?;
-
-        let branch = format!("refs/heads/ralph/{change}");
-        let first = Self::first_checkpoint(first_id, &start, &branch, commit);
-        let vault = &self.repo.places.vault;
-        start.write(vault, None)?;
-        first.write(vault, Some(&start))?;
-        let intent = BeginIntent {
-            run: run.clone(),
-            change: change.to_owned(),
-            plan: request.plan.map(str::to_owned),
-            plan_folder: request.plan_folder.map(str::to_owned),
-            original: self.log.original(&branch, &head),
-            head,
-            old_branch: refs.get(&branch).copied(),
-            branch,
-            start: start.id,
-            commit,
-            checkpoint: first.id,
-        };
-        // An earlier branch of the same name.
-        if let Some(old) = intent.old_branch {
-            let name = format!("refs/archive/{run}/before");
-            self.repo.archive(&name, old)?;
-        }
-        Ok(Prepared {
-            intent,
-            refs,
+            checkpoint,
             notices,
         })
     }
@@ -203,19 +211,19 @@ impl Vault {
         self.repo.objects.link()
     }
 
-    /// The checkpoint that the first commit is: the same tree, HEAD on the branch.
-    fn first_checkpoint(id: String, start: &Snapshot, branch: &str, commit: ObjectId) -> Snapshot {
-        let mut control = start.control.clone();
-        control.refs.insert(branch.to_owned(), commit);
-        control.head = Head::Branch {
-            name: branch.to_owned(),
-            commit: Some(commit),
-        };
-        Snapshot {
-            id,
-            control,
+    /// Writes the snapshot of the start, and that of the first checkpoint: the same tree, HEAD on the
+    /// branch.
+    fn write_first_snapshots(&self, start: &Snapshot, intent: &BeginIntent) -> Result<()> {
+        let vault = &self.repo.places.vault;
+        let mut first = Snapshot {
+            id: intent.checkpoint.clone(),
             ..start.clone()
-        }
+        };
+        let refs = &mut first.control.refs;
+        refs.insert(intent.branch.clone(), intent.commit);
+        first.control.head = intent.head_at(intent.commit);
+        start.write(vault, None)?;
+        first.write(vault, Some(start))
     }
 }
 
@@ -254,10 +262,7 @@ impl Repo {
         head: &Path,
     ) -> Result<()> {
         let trash = self.new_trash("begin");
-        let target = Head::Branch {
-            name: intent.branch.clone(),
-            commit: Some(intent.commit),
-        };
+        let target = intent.head_at(intent.commit);
         self.move_to_new_commit(&intent.branch, refs, new)?;
         self.point_head_by(&target, &intent.head, Some(head))?;
         let index = Snapshot::index(&self.places.vault, &intent.checkpoint);
@@ -266,8 +271,8 @@ impl Repo {
 }
 
 impl Log {
-    /// Where the user was; a run that starts on a kept branch of ours goes home to where that
-    /// one began.
+    /// The branch or commit to return to: where the user is, or, on the branch of a kept run, where
+    /// that run began.
     fn original(&self, branch: &str, head: &Head) -> Head {
         match (self.state.kept(), head) {
             (Some(kept), Head::Branch { name, .. })
@@ -281,17 +286,17 @@ impl Log {
 }
 
 impl Tree {
-    /// A snapshot of what was taken.
+    /// The snapshot of a scan.
     pub(crate) fn snapshot(
         &self,
         id: String,
-        taken: &Scanned,
+        scanned: &Scanned,
         control: Control,
         submodules: &[Vec<u8>],
     ) -> Snapshot {
         Snapshot {
             id,
-            manifest: Arc::clone(&taken.manifest),
+            manifest: Arc::clone(&scanned.manifest),
             control,
             skipped: self.skipped.borrow().list(),
             submodules: submodules.to_vec(),
@@ -299,7 +304,7 @@ impl Tree {
     }
 }
 
-/// Paths the private index must hear of: what is not clean, and what is gone.
+/// Paths to update in the private index: what is not clean, and what is gone.
 fn to_update(
     manifest: &Manifest,
     tracked: &[Vec<u8>],

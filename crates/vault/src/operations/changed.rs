@@ -12,41 +12,41 @@ use crate::tree::scanned::Scanned;
 use crate::vault::Vault;
 
 impl Vault {
-    /// What differs from the checkpoint, with the texts that are wanted; `besides` is not counted.
-    /// Also the scan that found it.
+    /// What differs from the checkpoint, with the texts that are wanted, and the scan that found it.
+    /// Files in `besides` are not counted.
     pub(crate) fn changed(
         &mut self,
         besides: &[PathBuf],
         wants_text: impl Fn(&str) -> bool,
     ) -> Result<(Changed, Scanned)> {
         let base = self.checkpoint()?;
-        let mut looked = self.tree.current_scan(&self.repo, &base);
-        if looked.is_err() {
+        let mut scanned = self.tree.current_scan(&self.repo, &base);
+        if scanned.is_err() {
             // The git directory may be gone, or be another one.
             let current = self.log.current()?;
             let trash = self.repo.new_trash("look");
             let repaired = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
-            looked = self.tree.current_scan(&self.repo, &base);
+            scanned = self.tree.current_scan(&self.repo, &base);
             self.pending_notices = repaired.notices;
         }
-        let taken = looked?;
+        let scanned = scanned?;
         let top = &self.repo.places.repository.work_tree;
         let besides: Vec<PathBuf> = besides
             .iter()
             .filter_map(|path| path.canonicalize().ok())
             .collect();
-        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
+        let paths = visible_paths(&scanned.changes, &base.manifest, &scanned.manifest);
         let counted = paths
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count();
         let changed = Changed {
-            count: counted + new_repositories(&taken, &base.submodules).len(),
+            count: counted + new_repositories(&scanned, &base.submodules).len(),
             tops: tops(&base.manifest),
             paths: self
                 .repo
-                .read(&paths, &base.manifest, &taken.manifest, wants_text),
+                .read(&paths, &base.manifest, &scanned.manifest, wants_text),
         };
-        Ok((changed, taken))
+        Ok((changed, scanned))
     }
 }

@@ -12,7 +12,6 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{CheckpointError, Notice, Result};
@@ -22,7 +21,6 @@ use crate::git::process::GitError;
 use crate::operations::twins::{Twins, keep_owner};
 use crate::paths::{absolute, ancestors, is_module_path, show};
 use crate::repo::objects::open_raw;
-use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::tree::guard::is_rules;
 use crate::tree::manifest::{Content, Entry, Kind, Manifest, Wanted, compare};
@@ -36,32 +34,16 @@ const PORTION: u64 = 32 * 1024 * 1024;
 
 /// What the tree is to become.
 pub(crate) struct Goal<'a> {
-    /// Everything as it is to be.
-    pub snapshot: &'a Snapshot,
+    pub manifest: &'a Manifest,
+    /// Folders that scans of it do not enter.
+    pub skipped: &'a [Vec<u8>],
+    pub submodules: &'a [Vec<u8>],
     /// An index that knows what is tracked there.
     pub index: &'a Path,
-    /// Which created files go.
     pub reach: Reach,
 }
 
-/// What a scan found in the work tree.
-#[derive(Debug)]
-pub(crate) struct FoundTree {
-    pub manifest: Arc<Manifest>,
-    /// Folders that the scan did not enter.
-    pub skipped: Vec<Vec<u8>>,
-}
-
-impl FoundTree {
-    pub(crate) fn of(taken: &Scanned) -> Self {
-        Self {
-            manifest: Arc::clone(&taken.manifest),
-            skipped: taken.skipped.clone(),
-        }
-    }
-}
-
-/// Which files go that the goal does not have.
+/// Which files are removed that the goal does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// All but those git ignores.
@@ -71,14 +53,14 @@ pub(crate) enum Reach {
 }
 
 impl Repo {
-    /// Makes the tree, which is as `found` says, what the goal says.
+    /// Makes the tree, which was just scanned, what the goal says.
     pub(crate) fn converge(
         &self,
         goal: &Goal<'_>,
-        found: &FoundTree,
+        scanned: &Scanned,
         trash: &Path,
     ) -> Result<Vec<Notice>> {
-        let (target, now) = (&goal.snapshot.manifest, &found.manifest);
+        let (target, now) = (goal.manifest, &scanned.manifest);
         let changes = compare(target, now);
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut notices = Vec::new();
@@ -97,31 +79,31 @@ impl Repo {
         wanted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
         let twins = Twins::of(target, &wanted);
-        // The rules that say what is ignored come back first: what an agent hid behind a rule of
-        // its own is not ignored.
+        // Ignore rules are restored first: what an agent hid behind a rule of its own is not ignored.
         let (rules, others): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|(path, _)| is_rules(path));
         let (new_rules, created): (Vec<_>, Vec<_>) =
             changes.created.into_iter().partition(|path| is_rules(path));
         notices.extend(self.trash_all(new_rules, trash)?);
         self.write_back(rules, now, &twins, trash)?;
-        let goners = self.goners(goal, found, created)?;
-        notices.extend(self.trash_all(goners, trash)?);
+        let removable = self.removable(goal, scanned, created)?;
+        notices.extend(self.trash_all(removable, trash)?);
         self.write_back(others, now, &twins, trash)?;
-        self.bring_back_module_objects(goal.snapshot)?;
-        self.index_times(target)?;
-        self.folder_modes(target)?;
+        self.bring_back_module_objects(target)?;
+        self.restore_index_times(target)?;
+        self.restore_folder_modes(target)?;
         Ok(notices)
     }
 
-    /// Which created paths go: all but ignored ones, whole folders where nothing in them stays.
-    fn goners(
+    /// Which created paths are removed: all but ignored ones, whole folders where nothing in them
+    /// stays.
+    fn removable(
         &self,
         goal: &Goal<'_>,
-        found: &FoundTree,
+        scanned: &Scanned,
         created: Vec<Vec<u8>>,
     ) -> Result<Vec<Vec<u8>>> {
-        let (base, now) = (goal.snapshot, &found.manifest);
+        let now = &scanned.manifest;
         let is_folder = |path: &Vec<u8>| {
             now.entries
                 .get(path)
@@ -129,13 +111,13 @@ impl Repo {
         };
         // Git does not answer for paths in other repositories.
         let elsewhere = |path: &Vec<u8>| {
-            inside_nested(now, path) || under_any(path, &base.submodules) || is_module_path(path)
+            inside_nested(now, path) || under_any(path, goal.submodules) || is_module_path(path)
         };
         // A cache folder may be one only by a rule of the attempt's.
-        let (known, new): (Vec<_>, Vec<_>) = found
+        let (known, new): (Vec<_>, Vec<_>) = scanned
             .skipped
             .iter()
-            .partition(|folder| base.skipped.contains(folder));
+            .partition(|folder| goal.skipped.contains(folder));
         let asked: Vec<Vec<u8>> = created
             .iter()
             .filter(|path| !is_folder(path) && !is_temporary(path))
@@ -156,7 +138,7 @@ impl Repo {
             after.next().is_some_and(|path| path.starts_with(&start))
         };
         let mut folders = HashSet::new();
-        let mut goners = Vec::new();
+        let mut removable = Vec::new();
         for path in created.into_iter().chain(new.into_iter().cloned()) {
             if ignored.contains(&path) || ancestors(&path).any(|folder| folders.contains(folder)) {
                 continue;
@@ -167,9 +149,9 @@ impl Repo {
                 }
                 folders.insert(path.clone());
             }
-            goners.push(path);
+            removable.push(path);
         }
-        Ok(goners)
+        Ok(removable)
     }
 
     /// Moves paths to the trash; what belongs to another user may have to stay.
@@ -193,7 +175,7 @@ impl Repo {
         Ok(notices)
     }
 
-    /// Writes paths back where nothing is known of what is there now.
+    /// Writes paths back whatever is in their places now.
     pub(crate) fn write_whole_paths(&self, wanted: Vec<Wanted>, trash: &Path) -> Result<()> {
         self.write_back(wanted, &Manifest::default(), &Twins::default(), trash)
     }
@@ -243,7 +225,7 @@ impl Repo {
             };
             let direct = loose_object::read_whole(&store, &id, "blob", format);
             let read = self.reasons.or_git("read objects", direct.map(Some), || {
-                // All that are not direct are asked for at once.
+                // Git is asked for all the others at once.
                 let _ = writeln!(input, "{id}");
                 Ok(None)
             })?;
@@ -265,9 +247,9 @@ impl Repo {
         Ok(objects)
     }
 
-    /// Indexes of submodules and of repositories within the tree get their times back, also those
-    /// that git wrote again with the same bytes.
-    fn index_times(&self, target: &Manifest) -> Result<()> {
+    /// Restores the times of the indexes of submodules and of repositories within the tree, also of
+    /// those that git wrote again with the same bytes.
+    fn restore_index_times(&self, target: &Manifest) -> Result<()> {
         let places = &self.places;
         let entries = target.entries.iter();
         let kept = |entry: &Entry| matches!(entry.content, Content::Raw(_) | Content::Git(_));
@@ -286,8 +268,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Folders get their modes last, so that a read-only one could be filled.
-    fn folder_modes(&self, target: &Manifest) -> Result<()> {
+    /// Restores the modes of folders, last: a read-only one must be filled before.
+    fn restore_folder_modes(&self, target: &Manifest) -> Result<()> {
         let places = &self.places;
         for (path, entry) in target.entries.iter().rev() {
             if entry.kind != Kind::Folder || entry.stat.mode & 0o700 == 0o700 {
@@ -387,7 +369,7 @@ impl Writer<'_> {
                     file.set_permissions(mode_of(wanted))
                 })?;
             }
-            // Special files are not kept; a name without content says nothing worth making.
+            // Special files are not kept, and a name without content cannot be written.
             _ => {}
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Finish: the branch is kept; or the work goes home, HEAD back on the original branch, all of the
-//! run's changes as uncommitted modifications; or everything goes back to how it was before.
+//! Finish: the branch is kept; or HEAD goes back to the original branch, with all of the run's changes
+//! as uncommitted modifications; or everything is restored to how it was before the run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,6 @@ pub struct FinishReport {
     pub branch: String,
     /// Files that differ from where the run began.
     pub changed_files: usize,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
@@ -47,7 +46,7 @@ impl PreparedFinish {
         &self.report
     }
 
-    /// What tells the move from others, where there is one.
+    /// The id of the move, where there is one.
     pub fn move_id(&self) -> Option<&str> {
         self.prepared.as_ref().map(PreparedMove::id)
     }
@@ -238,8 +237,8 @@ impl Vault {
             .prepare_move(&intent.run, abandon, present, &start)
     }
 
-    /// A run whose branch was kept is open again. The journal says so with its next step: should
-    /// that not come, the run is still a kept one.
+    /// Opens a run again whose branch was kept. The journal has it only before the next step: without
+    /// one, the run is still a kept one.
     pub(crate) fn reopen(&mut self) -> Result<()> {
         let Some(kept) = self.log.state.kept().cloned() else {
             return Err(CheckpointError::refused(
@@ -276,13 +275,15 @@ impl Repo {
         let now = &present.snapshot.manifest;
         let manifest = match &home.merge {
             None => Arc::clone(now),
-            Some(merge) => Arc::new(self.with_incoming(&index, merge, now, &present.changes)?),
+            Some(merge) => {
+                Arc::new(self.with_incoming(&index, merge, now, &present.scanned.changes)?)
+            }
         };
         self.write_index_after_cleanup(&index, current, home.commit, &manifest)?;
         Ok(manifest)
     }
 
-    /// A finish takes the tree for the run's; on another branch it is not.
+    /// Refuses where HEAD is not on the run's branch: a finish counts all of the tree as the run's.
     fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
         if current.is_on_branch(head) {
@@ -295,7 +296,7 @@ impl Repo {
         ))
     }
 
-    /// The same where that branch is gone, and only the one the run came from is left.
+    /// The same where the run's branch is gone: only the one the run came from can be returned to.
     fn refuse_without_branch(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
         if current.is_on_branch(head) {
@@ -339,7 +340,7 @@ fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
     })
 }
 
-/// A run that began on its own branch has no other one to go home to.
+/// The choice that is possible: a run that began on its own branch has no other one to return to.
 fn possible(current: &Current, choice: FinishChoice) -> (FinishChoice, Vec<Notice>) {
     let branch = &current.intent.branch;
     let homeless = matches!(&current.intent.original, Head::Branch { name, .. } if name == branch);

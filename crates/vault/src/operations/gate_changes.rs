@@ -1,24 +1,24 @@
-//! What gates change in the tree is put back: build output that is not ignored, snapshots they
-//! write. What git ignores stays as they left it, as it does for everybody who runs them by hand.
+//! What gates change in the tree is undone: build output that is not ignored, snapshots they write.
+//! What git ignores stays as they left it, as it does where a user runs them by hand.
 
 use std::sync::Arc;
 
-use super::converge::{FoundTree, Goal, Reach};
+use super::converge::{Goal, Reach};
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::repository::{Head, short};
 use crate::journal::steps::Step;
-use crate::paths::{is_module_path, show};
+use crate::paths::{is_module_path, list_paths};
 use crate::repo::RepairFor;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Scanned};
 use crate::vault::Vault;
 
-/// Whom the tree belongs to once gates ran.
+/// Who changed the tree while gates ran.
 enum TreeOwner {
     /// Gates made all changes in it; with what was repaired of the git directory.
     Gates(Vec<Notice>),
-    /// A commit was made: what gates changed cannot be told apart from it.
+    /// A commit was made: what gates changed cannot be distinguished from it.
     Committed,
     /// HEAD was moved: what is in it is the user's.
     Users(Head),
@@ -49,57 +49,55 @@ impl Vault {
     /// Scans the tree as it is now.
     pub(crate) fn scan_before_gates(&mut self) -> Result<TreeBeforeGates> {
         let base = self.checkpoint()?;
-        let taken = self.tree.scan(&self.repo, &base)?;
-        Ok(self.before_gates(taken))
+        let scanned = self.tree.scan(&self.repo, &base)?;
+        Ok(self.before_gates(scanned))
     }
 
     /// Undoes what gates changed since.
     pub(crate) fn undo_gates(&mut self, before: &TreeBeforeGates) -> Result<Vec<Notice>> {
-        let whose = self.tree_owner(before)?;
-        self.put_back(before, whose)
+        let owner = self.tree_owner(before)?;
+        self.undo_changes(before, owner)
     }
 
-    /// A gate is about to run on the checkpoint: should this program not see its end, what differs
-    /// from the checkpoint then is the gate's doing, and goes.
+    /// A gate is about to run on the checkpoint: if this program is killed before the gate ends, what
+    /// differs from the checkpoint then counts as the gate's, and is undone.
     pub(crate) fn gate_started(&mut self) -> Result<()> {
-        self.invalidate_scan();
+        self.end_diff();
+        self.tree.invalidate_scan();
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
-    /// The boxes of a story are about to be opened again, in a commit: should this program not make
-    /// it, they are restored, and the gate judges again.
+    /// The boxes of a story are about to be opened again, in a commit: if this program is killed before
+    /// it is made, they are restored, and the gate runs again.
     pub(crate) fn reopening_started(&mut self) -> Result<()> {
+        self.end_diff();
         let run = self.log.current()?.intent.run;
         self.record(&run, Step::RestoreIntent)
     }
 
-    /// Puts what a gate changed back to the checkpoint.
+    /// Restores the checkpoint after a gate.
     pub(crate) fn undo_gate_on_checkpoint(&mut self) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
-        let marked = TreeBeforeGates {
+        let before = TreeBeforeGates {
             manifest: Arc::clone(&base.manifest),
             scan: None,
             skipped: base.skipped.clone(),
-            head: Some(Head::Branch {
-                name: current.intent.branch,
-                commit: Some(current.commit),
-            }),
+            head: Some(current.intent.head_at(current.commit)),
         };
-        let whose = self.tree_owner(&marked)?;
-        if let TreeOwner::Users(_) = whose {
-            // Nothing in the tree is of the run: a later start must not restore it.
+        let owner = self.tree_owner(&before)?;
+        if let TreeOwner::Users(_) = owner {
+            // The tree is the user's: a later start must not restore the checkpoint.
             self.record(&current.intent.run, Step::Restored)?;
         }
-        let notices = self.put_back(&marked, whose)?;
+        let notices = self.undo_changes(&before, owner)?;
         self.record(&current.intent.run, Step::Restored)?;
         Ok(notices)
     }
 
-    /// Says by HEAD whom the tree belongs to, after gates; a git directory that they removed is
-    /// rebuilt.
-    fn tree_owner(&mut self, marked: &TreeBeforeGates) -> Result<TreeOwner> {
+    /// Decides by HEAD who changed the tree; a git directory that gates removed is rebuilt.
+    fn tree_owner(&mut self, before: &TreeBeforeGates) -> Result<TreeOwner> {
         let current = self.log.current()?;
         let Ok((_, head)) = self.repo.observe() else {
             let base = self.checkpoint()?;
@@ -107,94 +105,85 @@ impl Vault {
             let repaired = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
             return Ok(TreeOwner::Gates(repaired.notices));
         };
-        let on_branch =
-            matches!(&head, Head::Branch { name, .. } if *name == current.intent.branch);
-        Ok(match &marked.head {
+        Ok(match &before.head {
             Some(before) if *before == head => TreeOwner::Gates(Vec::new()),
-            _ if on_branch => TreeOwner::Committed,
+            _ if current.is_on_branch(&head) => TreeOwner::Committed,
             _ => TreeOwner::Users(head),
         })
     }
 
-    fn put_back(&mut self, marked: &TreeBeforeGates, whose: TreeOwner) -> Result<Vec<Notice>> {
-        let repaired = match whose {
+    fn undo_changes(&mut self, before: &TreeBeforeGates, owner: TreeOwner) -> Result<Vec<Notice>> {
+        let mut notices = match owner {
             TreeOwner::Gates(repaired) => repaired,
             TreeOwner::Committed => return Ok(Vec::new()),
             TreeOwner::Users(head) => {
-                let branch = self.log.current()?.intent.branch;
-                let message = format!(
-                    "HEAD was moved to `{}` while gates ran; the files are left as they are",
-                    head.shown()
-                );
-                let hint = format!(
-                    "`git switch {}` and start ralphtool again: it goes on from there",
-                    short(&branch)
-                );
-                return Err(CheckpointError::failed(message, hint));
+                return Err(head_moved(&self.log.current()?.intent.branch, &head));
             }
         };
         let base = self.checkpoint()?;
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let taken = self.tree.scan_against(
-            &self.repo,
-            &marked.manifest,
-            &Known::of(&base.submodules),
-            &index,
-        )?;
-        if taken.changes.count() == 0 {
+        let known = Known::of(&base.submodules);
+        let scanned = self
+            .tree
+            .scan_against(&self.repo, &before.manifest, &known, &index)?;
+        if scanned.changes.count() == 0 {
             // The scan before the gates still holds, so that no further walk is needed.
-            match &marked.scan {
-                Some(before) => self.tree.confirm_scan(&base, before, taken),
+            match &before.scan {
+                Some(first) => self.tree.confirm_scan(&base, first, scanned),
                 None => self.tree.mark_clean(),
             }
-            return Ok(repaired);
+            return Ok(notices);
         }
-        let target = leaving_ignored(&marked.manifest, &taken);
-        let changes = compare(&target, &taken.manifest);
-        if changes.count() == 0 {
-            return Ok(repaired);
+        let target = leaving_ignored(&before.manifest, &scanned);
+        let undone = compare(&target, &scanned.manifest);
+        if undone.count() == 0 {
+            return Ok(notices);
         }
-        let goal = Snapshot {
-            id: base.id.clone(),
-            manifest: Arc::new(target),
-            control: base.control.clone(),
-            skipped: marked.skipped.clone(),
-            submodules: base.submodules.clone(),
-        };
         let goal = Goal {
-            snapshot: &goal,
+            manifest: &target,
+            skipped: &before.skipped,
+            submodules: &base.submodules,
             index: &index,
             reach: Reach::LeavingIgnored,
         };
-        let found = FoundTree::of(&taken);
         let trash = self.repo.new_trash("gate");
-        let mut notices = repaired;
-        notices.extend(self.repo.converge(&goal, &found, &trash)?);
-        let named = changes.paths().filter(|path| {
-            let entries = &found.manifest.entries;
-            let entry = entries
-                .get(*path)
-                .or_else(|| marked.manifest.entries.get(*path));
+        notices.extend(self.repo.converge(&goal, &scanned, &trash)?);
+        let is_no_folder = |path: &&Vec<u8>| {
+            let now = scanned.manifest.entries.get(*path);
+            let entry = now.or_else(|| before.manifest.entries.get(*path));
             entry.is_some_and(|entry| entry.kind != Kind::Folder)
-        });
-        let paths: Vec<String> = named.map(|path| format!("`{}`", show(path))).collect();
-        notices.extend(crate::paths::list(&paths).map(|paths| {
-            let kept = trash.join("files");
-            let message = format!(
-                "what changed while gates ran is put back: {paths}; it is kept in `{}`",
-                kept.display()
-            );
-            Notice::new("gate_changes", message)
-        }));
+        };
+        notices.extend(
+            list_paths(undone.paths().filter(is_no_folder)).map(|paths| {
+                let message = format!(
+                    "what changed while gates ran is put back: {paths}; it is kept in `{}`",
+                    trash.join("files").display()
+                );
+                Notice::new("gate_changes", message)
+            }),
+        );
         Ok(notices)
     }
 }
 
-/// The tree before, but for what git ignores, which stays as it is now.
-fn leaving_ignored(before: &Manifest, taken: &Scanned) -> Manifest {
+fn head_moved(branch: &str, head: &Head) -> CheckpointError {
+    CheckpointError::failed(
+        format!(
+            "HEAD was moved to `{}` while gates ran; the files are left as they are",
+            head.shown()
+        ),
+        format!(
+            "`git switch {}` and start ralphtool again: it goes on from there",
+            short(branch)
+        ),
+    )
+}
+
+/// The tree before, except for what git ignores, which stays as it is now.
+fn leaving_ignored(before: &Manifest, scanned: &Scanned) -> Manifest {
     let mut target = before.clone();
-    for path in taken.changes.paths() {
-        let (old, new) = (before.entries.get(path), taken.manifest.entries.get(path));
+    for path in scanned.changes.paths() {
+        let (old, new) = (before.entries.get(path), scanned.manifest.entries.get(path));
         let lane = old.or(new).map(|entry| entry.lane);
         let is_folder = new.or(old).is_some_and(|entry| entry.kind == Kind::Folder);
         if lane != Some(Lane::Ignored) || is_folder && !is_module_path(path) {

@@ -1,5 +1,5 @@
-//! What an original branch gained while a run was under way: merged in memory, checked out into
-//! the vault, and taken into the state the cleanup leads to. The user's tree is not touched here.
+//! What an original branch gained during a run: merged in memory, checked out into the vault, and added
+//! to the state the cleanup leads to. The user's tree is not touched here.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,31 +1,30 @@
-//! The user works meanwhile: what changed while no agent was at work becomes part of the checkpoint
-//! the next attempt starts from, and changes to branches that the agent did not make are reported.
+//! What the user does during a run: changes made while no agent ran become part of the checkpoint the
+//! next attempt starts from, and changes to branches that the agent did not make are reported.
 
-use super::save::{Checkpoint, Commit, descends};
+use super::save::descends;
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
 use crate::journal::steps::SavedWork;
-use crate::paths::{is_module_path, list, show};
+use crate::paths::{is_module_path, list_paths};
 use crate::repo::Repo;
 use crate::repo::proof::MOVING;
 use crate::tree::manifest::{Lane, Manifest};
 use crate::tree::scanned::Scanned;
 use crate::vault::Vault;
 
-/// What was found to have changed while no agent was at work.
+/// What changed while no agent ran.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Meanwhile {
     /// Files or the branch are no longer what they were.
     pub changed: bool,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
 impl Vault {
-    /// Takes what changed since the checkpoint, or its restore, into a checkpoint of its own. Only
-    /// while no agent is at work: all of it is the user's, or a gate's.
+    /// Makes what changed since the checkpoint, or its restore, a checkpoint of its own. Only while no
+    /// agent runs: all of it is the user's, or a gate's.
     pub(crate) fn include_user_changes(&mut self) -> Result<Meanwhile> {
         if self.tree.is_clean() {
             return Ok(Meanwhile::default());
@@ -43,15 +42,17 @@ impl Vault {
             ));
         }
         let base = self.checkpoint()?;
-        let taken = self.tree.current_scan(&self.repo, &base)?;
+        let scanned = self.tree.current_scan(&self.repo, &base)?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
-        if taken.changes.count() == 0 && moved.is_none() {
+        if scanned.changes.count() == 0 && moved.is_none() {
             self.tree.mark_clean();
             return Ok(Meanwhile::default());
         }
         self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
-        let mut notices: Vec<Notice> = report_changes(&base.manifest, &taken).into_iter().collect();
+        let mut notices: Vec<Notice> = report_changes(&base.manifest, &scanned)
+            .into_iter()
+            .collect();
         notices.extend(moved.map(|commit| {
             let message = format!(
                 "`{branch}` was moved to {} while no agent was at work; it goes on from there",
@@ -61,14 +62,7 @@ impl Vault {
         }));
         // What is staged may be nowhere else.
         self.repo.keep_index(&self.repo.new_trash("meanwhile"))?;
-        let work = SavedWork::Meanwhile;
-        let message = format!("{}\n\nRun: {}\n", work.subject(), current.intent.run);
-        let report = self.save_with(Checkpoint {
-            work,
-            message: &message,
-            when: Commit::WhereItDiffers,
-        })?;
-        notices.extend(report.notices);
+        notices.extend(self.save_as(SavedWork::Meanwhile)?.notices);
         Ok(Meanwhile {
             changed: true,
             notices,
@@ -82,7 +76,7 @@ impl Repo {
         if !self.user_switched(current, head) {
             return Ok(());
         }
-        let hint = self.way_to_branch(current);
+        let hint = self.hint_to_switch(current);
         Err(CheckpointError::failed(
             format!(
                 "HEAD was moved to `{}` while the agent worked, and not by the agent; \
@@ -93,8 +87,8 @@ impl Repo {
         ))
     }
 
-    /// What to type so that HEAD is on the run's branch again, whatever is in the tree.
-    pub(crate) fn way_to_branch(&self, current: &Current) -> String {
+    /// The commands that put HEAD on the run's branch again, whatever is in the tree.
+    pub(crate) fn hint_to_switch(&self, current: &Current) -> String {
         let name = &current.intent.branch;
         let refs = self.observe().map(|it| it.0);
         let is_there = refs.is_ok_and(|refs| refs.contains_key(name));
@@ -110,7 +104,7 @@ impl Repo {
         format!("the branch is gone: {by_force}, which touches no file; {then}")
     }
 
-    /// Says that commits were made on the branch during an attempt that is undone now.
+    /// Reports commits on the branch that are undone with the attempt.
     pub(crate) fn report_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
         let tip = refs.get(&current.intent.branch)?;
         if *tip == current.commit {
@@ -188,16 +182,14 @@ impl Repo {
     }
 }
 
-/// Names what changed, but for what git ignores: logs and caches change by themselves.
-fn report_changes(before: &Manifest, taken: &Scanned) -> Option<Notice> {
+/// Names what changed, except for what git ignores: logs and caches change by themselves.
+fn report_changes(before: &Manifest, scanned: &Scanned) -> Option<Notice> {
     let named = |path: &&Vec<u8>| {
-        let entry = taken.manifest.entries.get(*path);
+        let entry = scanned.manifest.entries.get(*path);
         let entry = entry.or_else(|| before.entries.get(*path));
         entry.is_some_and(|entry| entry.lane != Lane::Ignored) && !is_module_path(path)
     };
-    let paths = taken.changes.paths().filter(named);
-    let paths: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();
-    let paths = list(&paths)?;
+    let paths = list_paths(scanned.changes.paths().filter(named))?;
     Some(Notice::new(
         "user_changes",
         format!(

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::converge::{FoundTree, Goal, Reach};
+use super::converge::{Goal, Reach};
 use crate::error::{Notice, Result};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
@@ -18,8 +18,8 @@ use crate::paths::{ancestors, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::Tree;
-use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
-use crate::tree::scanned::{Known, below};
+use crate::tree::manifest::{Entry, Kind, Manifest, compare};
+use crate::tree::scanned::{Known, Scanned, below};
 use crate::vault::{Recovery, Vault};
 use ralph_base::ids::RunId;
 use ralph_base::temporary_files::is_temporary;
@@ -28,19 +28,14 @@ use ralph_base::temporary_files::is_temporary;
 pub(crate) struct Present {
     /// The snapshot, the user's index beside it.
     pub snapshot: Arc<Snapshot>,
-    /// What differs from the base it was taken against.
-    pub changes: Changes,
-    found: FoundTree,
-    /// What the user should hear.
-    pub notices: Vec<Notice>,
+    pub scanned: Scanned,
 }
 
 /// A move that is ready to be carried out; nothing is touched yet.
 pub struct PreparedMove {
     run: RunId,
     pub intent: MoveIntent,
-    now: FoundTree,
-    /// What it will do.
+    now: Scanned,
     pub outline: Outline,
 }
 
@@ -55,19 +50,18 @@ pub struct Outline {
     pub written: Vec<String>,
     /// Files that will go to the vault.
     pub removed: Vec<String>,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
 impl PreparedMove {
-    /// What tells this move from others.
+    /// The id of the move: that of the snapshot before it.
     pub fn id(&self) -> &str {
         &self.intent.before
     }
 }
 
 impl Log {
-    /// What tells the move that is under way from others.
+    /// The run and the id of the move that is in progress.
     pub(crate) fn unfinished_move(&self) -> Option<(RunId, String)> {
         let (run, intent) = self.state.moving.as_ref()?;
         Some((run.clone(), intent.before.clone()))
@@ -75,7 +69,7 @@ impl Log {
 }
 
 impl Tree {
-    /// Takes everything as it is now against `base`, and writes it to the vault.
+    /// Scans everything against `base`, and writes it to the vault.
     pub(crate) fn scan_present(&mut self, repo: &Repo, base: &Arc<Snapshot>) -> Result<Present> {
         repo.objects.link()?;
         let (refs, head) = repo.observe()?;
@@ -86,26 +80,24 @@ impl Tree {
         } else {
             repo.places.repository.index()
         };
-        let taken =
-            self.scan_against(repo, &base.manifest, &Known::of(&base.submodules), &index)?;
+        let known = Known::of(&base.submodules);
+        let scanned = self.scan_against(repo, &base.manifest, &known, &index)?;
         let id = Snapshot::new_id();
         repo.copy_user_index(&Snapshot::index(&repo.places.vault, &id))?;
-        let snapshot = self.snapshot(id, &taken, control, &base.submodules);
+        let snapshot = self.snapshot(id, &scanned, control, &base.submodules);
         snapshot.write(&repo.places.vault, Some(base))?;
         Ok(Present {
             snapshot: Arc::new(snapshot),
-            found: FoundTree::of(&taken),
-            changes: taken.changes,
-            notices: taken.notices,
+            scanned,
         })
     }
 
-    /// Doing it again changes nothing.
+    /// Moves files, refs, HEAD and index. Doing it again changes nothing.
     fn carry_out_move(
         &mut self,
         repo: &Repo,
         intent: &MoveIntent,
-        now: Option<FoundTree>,
+        now: Option<Scanned>,
     ) -> Result<Vec<Notice>> {
         let trash = repo.new_trash(words(&intent.kind).0);
         let vault = &repo.places.vault;
@@ -122,7 +114,7 @@ impl Tree {
         notices.extend(self.move_files(repo, &before, &after, reach, now, &trash)?);
         repo.keep_index(&trash)?;
         let (refs, head) = repo.observe()?;
-        // The user may have committed since on a branch that only must be there.
+        // The user may have committed since on a branch that only has to exist.
         let is_kept = |it: &RefMove| it.from == it.to && refs.contains_key(&it.name);
         let there = intent.refs.iter().filter(|it| it.to.is_some());
         for it in there.filter(|it| !is_kept(it)) {
@@ -149,7 +141,7 @@ impl Tree {
         before: &Snapshot,
         after: &Snapshot,
         reach: Reach,
-        now: Option<FoundTree>,
+        now: Option<Scanned>,
         trash: &Path,
     ) -> Result<Vec<Notice>> {
         let changes = compare(&before.manifest, &after.manifest);
@@ -162,7 +154,7 @@ impl Tree {
             now
         } else {
             let known = Known::of(&before.submodules);
-            FoundTree::of(&self.scan_against(repo, &before.manifest, &known, &index)?)
+            self.scan_against(repo, &before.manifest, &known, &index)?
         };
         let mut paths: BTreeSet<&Vec<u8>> = changes.paths().collect();
         if again {
@@ -177,10 +169,9 @@ impl Tree {
         let target = over(&now.manifest, &after.manifest, paths.iter().copied());
         let mut notices = edited_since(&paths, [&before.manifest, &after.manifest], &now, trash);
         let goal = Goal {
-            snapshot: &Snapshot {
-                manifest: Arc::new(target),
-                ..after.clone()
-            },
+            manifest: &target,
+            skipped: &after.skipped,
+            submodules: &after.submodules,
             index: &index,
             reach,
         };
@@ -209,17 +200,17 @@ impl Repo {
             branches: intent.refs.iter().filter_map(sentence).collect(),
             written: written.into_iter().map(|path| show(path)).collect(),
             removed: removed.into_iter().map(|path| show(path)).collect(),
-            notices: present.notices,
+            notices: present.scanned.notices.clone(),
         };
         Ok(PreparedMove {
             run: run.clone(),
             intent,
-            now: present.found,
+            now: present.scanned,
             outline,
         })
     }
 
-    /// What branches were at is kept in the store, whatever becomes of the repository.
+    /// Keeps the commits that branches are moved from in the store.
     fn keep_moved_refs(&self, run: &RunId, intent: &MoveIntent) -> Result<()> {
         let mut commands = String::new();
         for it in &intent.refs {
@@ -257,8 +248,8 @@ impl Vault {
         Ok(notices)
     }
 
-    /// Completes a move that was interrupted, unless the user has worked on since: then
-    /// what it was about to do is no longer right.
+    /// Completes a move that was interrupted, unless branches or HEAD were moved since: then its target
+    /// is no longer right.
     pub(crate) fn move_again(&mut self, run: &RunId, intent: &MoveIntent) -> Result<Recovery> {
         self.repo.gits.mark(run);
         let trash = self.repo.new_trash("move");
@@ -286,7 +277,7 @@ impl Vault {
 }
 
 /// `now`, but with these paths as `after` has them, and with the folders above them: a link or a file
-/// in the place of such a folder is replaced, and what is below a path that is no folder goes.
+/// in the place of such a folder is replaced, and what is below a path that is no folder is removed.
 pub(crate) fn over<'a>(
     now: &Manifest,
     after: &Manifest,
@@ -321,7 +312,7 @@ pub(crate) fn over<'a>(
 fn edited_since(
     paths: &BTreeSet<&Vec<u8>>,
     ends: [&Manifest; 2],
-    now: &FoundTree,
+    now: &Scanned,
     trash: &Path,
 ) -> Vec<Notice> {
     let is_edited = |path: &&&Vec<u8>| {
@@ -383,7 +374,7 @@ fn sentence(it: &RefMove) -> Option<String> {
     }
 }
 
-/// A word for the folder of what a move takes away, and one for people.
+/// What a move is called in the name of its trash folder, and in messages.
 const fn words(kind: &MoveKind) -> (&'static str, &'static str) {
     match kind {
         MoveKind::Cleanup { .. } => ("cleanup", "a cleanup"),

@@ -1,13 +1,9 @@
-//! Park: the whole state a failed attempt left goes to the vault before anything is put back:
+//! Park: saves the whole state that a failed attempt left to the vault, before anything is restored:
 //! every changed byte, the git directory's state, the agent's own commits, and a diff to read.
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::sync::Arc;
 
-use super::converge::FoundTree;
-use super::parked_diff::{StartedDiff, no_diff};
-use super::save::changed_refs;
+use super::parked_diff::no_diff;
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs};
@@ -20,9 +16,9 @@ use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
-use crate::repo::{RepairFor, Repo};
+use crate::repo::{Places, RepairFor, Repo};
 use crate::scan::Tree;
-use crate::tree::scanned::{Known, Scanned};
+use crate::tree::scanned::Scanned;
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder, make_writable, write_whole};
 use ralph_base::ids::AttemptId;
@@ -32,33 +28,28 @@ use ralph_base::ids::AttemptId;
 pub struct ParkReport {
     /// Files the attempt had changed.
     pub changed_files: usize,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
 /// An attempt that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setback {
-    /// Which.
     pub attempt: AttemptId,
     /// What the prompt of the next attempt says.
-    pub told: Option<String>,
+    pub reason: Option<String>,
     /// It uses up a retry.
     pub counts: bool,
-    /// What sort of failure.
     pub kind: FailureKind,
-    /// The same in words.
+    /// `kind` in words.
     pub why: String,
 }
 
 /// A failed attempt that is in the vault, and still in the work tree.
 #[derive(Debug)]
 pub(crate) struct ParkedTree {
-    pub found: FoundTree,
+    pub scanned: Scanned,
     /// Whether the attempt changed anything in the git directory but objects, which are repaired.
     pub git: GitDirectory,
-    /// The diff that git is writing, where the attempt could be committed.
-    pub diff: Option<StartedDiff>,
 }
 
 /// What an attempt did to the git directory.
@@ -68,6 +59,17 @@ pub(crate) enum GitDirectory {
     MayHaveChanged,
 }
 
+impl GitDirectory {
+    /// What an attempt did to the git directory of a checkpoint, which has a shape where it is
+    /// untouched. What links lead to may have changed in any case.
+    fn of(base: &Snapshot, untouched: Option<&Shape>) -> Self {
+        match untouched {
+            Some(shape) if !base.control.is_linked() && !shape.has_links() => Self::Untouched,
+            _ => Self::MayHaveChanged,
+        }
+    }
+}
+
 impl Vault {
     /// The commit of the checkpoint the next attempt starts from.
     pub fn checkpoint_commit(&self) -> Option<String> {
@@ -75,9 +77,11 @@ impl Vault {
         Some(current.commit.to_string())
     }
 
-    /// Tells the journal that an agent is about to work on the checkpoint.
+    /// Writes to the journal that an agent is about to work on the checkpoint.
     pub(crate) fn attempt_started(&mut self, attempt: &AttemptId) -> Result<()> {
-        self.invalidate_scan();
+        // The prompt names it.
+        self.end_diff();
+        self.tree.invalidate_scan();
         self.repo.keep_git_directory(false)?;
         let current = self.log.current()?;
         let run = current.intent.run;
@@ -126,72 +130,59 @@ impl Vault {
         if self.repo.is_git_moved(&base, &refs, &head) || self.repo.agent_ran_git(&current) {
             self.repo.objects.link()?;
         }
-        let is_linked = base.control.is_linked();
-        let is_untouched = |shape: &Shape| !is_linked && !shape.has_links();
-        let git = if untouched.as_ref().is_some_and(is_untouched) {
-            GitDirectory::Untouched
-        } else {
-            GitDirectory::MayHaveChanged
-        };
+        let git = GitDirectory::of(&base, untouched.as_ref());
         let control = self
             .repo
             .read_control(head.clone(), refs.clone(), untouched)?;
-        let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
-        notices.extend(changed_refs(&current, known, &refs));
+        notices.extend(self.report_changed_refs(&current, &base, &refs));
         notices.extend(self.repo.report_undone_commits(&current, &refs));
 
-        let id = Snapshot::new_id();
-        let base_index = Snapshot::index(&self.repo.places.vault, &base.id);
-        let mut taken = self.tree.current_scan(&self.repo, &base)?;
-        if !taken.unreadable.is_empty() {
-            taken = self.tree.scan_all(&self.repo, &base, &base_index)?;
+        let mut scanned = self.tree.current_scan(&self.repo, &base)?;
+        if !scanned.unreadable.is_empty() {
+            scanned = self.tree.scan_all(&self.repo, &base)?;
         }
         notices.extend(self.repo.end_object_search(search, &trash)?);
-        notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tree.report_kept_out(&taken));
-        self.repo.link_module_objects(&taken.manifest)?;
-        let paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        let room = self.tree.check_room_for(
-            &self.repo,
-            &self.repo.places.vault.store(),
-            &taken.manifest,
-            &paths,
+        notices.extend(scanned.notices.iter().cloned());
+        notices.extend(self.tree.report_kept_out(&scanned));
+        self.repo.link_module_objects(&scanned.manifest)?;
+
+        let id = Snapshot::new_id();
+        let paths = visible_paths(&scanned.changes, &base.manifest, &scanned.manifest);
+        let commit = self.commit_parked(
+            &current,
+            label,
+            &TreeOrder {
+                base: Some(&base),
+                id: &id,
+                taken: &scanned,
+                by_git: None,
+                paths: &paths,
+                modules: &[],
+                unstaged: &[],
+                destination: Destination::Store,
+            },
         );
-        let committed = match room {
-            Ok(()) => {
-                let order = TreeOrder {
-                    base: Some(&base),
-                    id: &id,
-                    taken: &taken,
-                    by_git: None,
-                    paths: &paths,
-                    modules: &[],
-                    unstaged: &[],
-                    destination: Destination::Store,
-                };
-                self.repo.commit_parked(&current, label, &order)
+        let commit = match commit {
+            Ok(commit) => {
+                self.begin_diff(&current, label, commit)?;
+                Some(commit)
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                notices.push(no_diff(&error));
+                None
+            }
         };
-        let commit = committed.unwrap_or_else(|error| {
-            notices.push(no_diff(&error));
-            None
-        });
-        let diff = commit
-            .map(|commit| self.begin_diff(&current, label, commit))
-            .transpose()?;
         self.repo.drop_index(&id);
         self.repo
             .keep_refs(&current, label, &base.control.refs, &refs, &head);
-        let snapshot = self.tree.snapshot(id, &taken, control, &base.submodules);
-        let snapshot = self.repo.write_parked(snapshot, &base)?;
-        let run = current.intent.run.clone();
+        let snapshot = self.tree.snapshot(id, &scanned, control, &base.submodules);
+        self.repo.write_parked(&snapshot, &base)?;
         self.record(
-            &run,
+            &current.intent.run,
             Step::Parked {
                 attempt: setback.attempt,
-                snapshot: snapshot.id.clone(),
-                reason: setback.told,
+                snapshot: snapshot.id,
+                reason: setback.reason,
                 counts: setback.counts,
                 note: ParkedNote {
                     label: label.to_owned(),
@@ -202,44 +193,58 @@ impl Vault {
                 },
             },
         )?;
-        let parked = ParkedTree {
-            found: FoundTree::of(&taken),
-            git,
-            diff,
-        };
         let report = ParkReport {
             changed_files: paths.len(),
             notices,
         };
-        Ok((parked, report))
+        Ok((ParkedTree { scanned, git }, report))
+    }
+
+    /// Commits what an attempt left to the store, and names the commit there.
+    fn commit_parked(
+        &self,
+        current: &Current,
+        label: &str,
+        order: &TreeOrder<'_>,
+    ) -> Result<ObjectId> {
+        let (tree, _) = self.write_tree(order)?;
+        let run = &current.intent.run;
+        let commit = self.repo.commit(&NewCommit {
+            tree,
+            parents: &[current.commit],
+            message: &format!("parked attempt {label}\n\nRun: {run}\n"),
+            destination: Destination::Store,
+        })?;
+        // The store is ours alone, and was made with refs in files.
+        let name = format!("refs/parked/{run}/{label}");
+        let path = self.repo.places.vault.store().join(name);
+        if let Some(folder) = path.parent() {
+            create_private_folder(folder)?;
+        }
+        write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?;
+        Ok(commit)
     }
 }
 
 impl Tree {
-    /// Takes the tree, folders that the attempt locked included: they are opened for us, and get
-    /// their modes back with the restore.
-    pub(crate) fn scan_all(
-        &self,
-        repo: &Repo,
-        base: &Arc<Snapshot>,
-        index: &Path,
-    ) -> Result<Scanned> {
+    /// Scans the tree with the folders that the attempt made unreadable: they are made readable here,
+    /// and the restore resets their modes.
+    pub(crate) fn scan_all(&self, repo: &Repo, base: &Snapshot) -> Result<Scanned> {
         loop {
-            let known = Known::of(&base.submodules);
-            let taken = self.scan_against(repo, &base.manifest, &known, index)?;
+            let scanned = self.scan(repo, base)?;
             let was_locked = |folder: &Vec<u8>| {
                 let entry = base.manifest.entries.get(folder);
                 entry.is_some_and(|entry| entry.stat.mode & 0o500 != 0o500)
             };
             let top = &repo.places.repository.work_tree;
-            let opened = taken
+            let opened = scanned
                 .unreadable
                 .iter()
                 .filter(|folder| !was_locked(folder))
                 .filter_map(|folder| make_writable(&absolute(top, folder)))
                 .count();
             if opened == 0 {
-                return Ok(taken);
+                return Ok(scanned);
             }
         }
     }
@@ -247,44 +252,18 @@ impl Tree {
 
 impl Repo {
     /// Writes the snapshot of a parked attempt with the index the attempt left.
-    fn write_parked(&self, snapshot: Snapshot, base: &Snapshot) -> Result<Snapshot> {
-        let places = &self.places;
-        let index = places.repository.index();
-        snapshot.write(&places.vault, Some(base))?;
-        let folder = Snapshot::folder(&places.vault, &snapshot.id);
+    fn write_parked(&self, snapshot: &Snapshot, base: &Snapshot) -> Result<()> {
+        let Places { repository, vault } = &self.places;
+        snapshot.write(vault, Some(base))?;
         // What the attempt had staged is part of its state.
+        let index = repository.index();
         if std::fs::symlink_metadata(&index).is_ok_and(|it| it.is_file()) {
-            copy_with_time(&index, &folder.join("user-index"))?;
+            copy_with_time(&index, &vault.snapshot(&snapshot.id).join("user-index"))?;
         }
-        Ok(snapshot)
+        Ok(())
     }
 
-    /// A commit of what an attempt left, in the store, with a name.
-    fn commit_parked(
-        &self,
-        current: &Current,
-        label: &str,
-        order: &TreeOrder<'_>,
-    ) -> Result<Option<ObjectId>> {
-        let (tree, _) = self.write_tree(order)?;
-        let message = format!("parked attempt {label}\n\nRun: {}\n", current.intent.run);
-        let commit = self.commit(&NewCommit {
-            tree,
-            parents: &[current.commit],
-            message: &message,
-            destination: Destination::Store,
-        })?;
-        // The store is ours alone, and was made with refs in files.
-        let name = format!("refs/parked/{}/{label}", current.intent.run);
-        let path = self.places.vault.store().join(name);
-        if let Some(folder) = path.parent() {
-            create_private_folder(folder)?;
-        }
-        write_whole(&path, format!("{commit}\n").as_bytes(), 0o600)?;
-        Ok(Some(commit))
-    }
-
-    /// Refs the attempt created, moved or deleted, and its own commits, kept in the store.
+    /// Keeps refs the attempt created, moved or deleted, and its own commits, in the store.
     fn keep_refs(&self, current: &Current, label: &str, before: &Refs, now: &Refs, head: &Head) {
         let folder = format!("refs/kept/{}/{label}", current.intent.run);
         let mut commands = String::new();

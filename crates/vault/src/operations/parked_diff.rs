@@ -1,23 +1,14 @@
 //! The diff of a parked attempt, for people and for the next attempt. It can be made again from two
-//! commits, so it holds up nothing: git works on it while the tree is put back and the next attempt
-//! is made ready.
+//! commits, so nothing waits for it: git works on it while the tree is restored and the next attempt is
+//! prepared.
 
 use std::path::PathBuf;
 
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::Started;
 use crate::journal::run_state::Current;
-use crate::vault::Vault;
+use crate::vault::{StartedDiff, Vault};
 use ralph_base::files::{create_private_folder, write_whole};
-
-/// A diff that git is writing.
-#[derive(Debug)]
-pub(crate) struct StartedDiff {
-    /// Where it goes.
-    path: PathBuf,
-    git: Started,
-}
 
 impl Vault {
     /// Where the diff of a parked attempt is.
@@ -33,24 +24,26 @@ impl Vault {
         Ok(folder.join("changes.diff"))
     }
 
-    /// Lets git begin with the diff of a parked attempt against its checkpoint.
+    /// Starts git on the diff of a parked attempt against its checkpoint.
     pub(crate) fn begin_diff(
-        &self,
+        &mut self,
         current: &Current,
         label: &str,
         commit: ObjectId,
-    ) -> Result<StartedDiff> {
+    ) -> Result<()> {
         let (before, after) = (current.commit.to_string(), commit.to_string());
         let store = self.repo.gits.store.patient();
         let path = self.diff_path(label)?;
         let plain = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
         let git = store.start(plain.iter().chain(&[&*before, &*after]))?;
-        Ok(StartedDiff { path, git })
+        self.started_diff = Some(StartedDiff { path, git });
+        Ok(())
     }
 
-    /// Writes a diff once git has it; where that fails, the next step reports it.
-    pub(crate) fn end_diff(&mut self, diff: Option<StartedDiff>) {
-        let failed = diff.and_then(|diff| write(diff).err());
+    /// Writes the diff that git was started on once git has it; where that fails, the next step
+    /// reports it.
+    pub(crate) fn end_diff(&mut self) {
+        let failed = self.started_diff.take().and_then(|diff| write(diff).err());
         self.pending_notices
             .extend(failed.map(|error| no_diff(&error)));
     }
@@ -67,8 +60,8 @@ impl Vault {
         if written.is_ok_and(|diff| diff.len() > 0) {
             return Ok(());
         }
-        let diff = self.begin_diff(current, &parked.label, commit)?;
-        self.end_diff(Some(diff));
+        self.begin_diff(current, &parked.label, commit)?;
+        self.end_diff();
         Ok(())
     }
 }
@@ -81,7 +74,7 @@ fn write(StartedDiff { path, git }: StartedDiff) -> Result<()> {
     Ok(write_whole(&path, &diff, 0o600)?)
 }
 
-/// What is said where a parked attempt cannot be read as a diff.
+/// Reports that a parked attempt has no diff.
 pub(crate) fn no_diff(error: &CheckpointError) -> Notice {
     let message = format!("the parked attempt has no diff to read: {error}");
     Notice::new("no_diff", message)

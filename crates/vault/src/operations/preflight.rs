@@ -13,8 +13,8 @@ use ralph_base::disk::free_bytes;
 use ralph_base::files::read_if_present;
 use ralph_base::size::rounded;
 
-/// How often a lock is looked at before it counts as one that stays, and how long in between.
-const LOCK_LOOKS: u32 = 25;
+/// How often a lock is checked before it counts as one that stays, and how long in between.
+const LOCK_CHECKS: u32 = 25;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// States of git in which a branch must not be made: a file, and the command that makes it.
@@ -183,7 +183,7 @@ fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str) -> R
 /// A prompt or an editor that asks git for the state of the tree holds the index for a moment.
 fn wait_for_passing_lock(repository: &Repository) {
     let lock = repository.git_dir.join("index.lock");
-    for _ in 0..LOCK_LOOKS {
+    for _ in 0..LOCK_CHECKS {
         if !lock.exists() {
             return;
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::converge::{FoundTree, Goal, Reach};
+use super::converge::{Goal, Reach};
 use super::park::GitDirectory;
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
@@ -18,23 +18,24 @@ use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::skipped::SkippedFolders;
 use crate::tree::manifest::compare;
+use crate::tree::scanned::Scanned;
 use crate::vault::Vault;
 use ralph_base::shell::quoted;
 
 impl Vault {
-    /// Restores the checkpoint. What is in the tree, as `found` says, is in the vault.
-    pub(crate) fn restore(&mut self, found: &FoundTree, git: GitDirectory) -> Result<Vec<Notice>> {
+    /// Restores the checkpoint. What the scan found in the tree is in the vault.
+    pub(crate) fn restore(&mut self, scanned: &Scanned, git: GitDirectory) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let run = current.intent.run.clone();
         let (_, head) = self.repo.observe()?;
         self.repo.refuse_users_switch(&current, &head)?;
-        self.check_room_to_restore(&base, found)?;
+        self.check_room_to_restore(&base, scanned)?;
         // A parked attempt says so already.
         if current.phase != Phase::Restoring {
             self.record(&run, Step::RestoreIntent)?;
         }
-        let notices = self.carry_out_restore(&current, &base, found, git)?;
+        let notices = self.carry_out_restore(&current, &base, scanned, git)?;
         self.record(&run, Step::PutBack)?;
         self.tree.mark_clean();
         Ok(notices)
@@ -43,6 +44,7 @@ impl Vault {
     /// Makes a restore durable that no attempt follows at once: what differs from the checkpoint
     /// later on is the user's, and must not be a file that lost its bytes.
     pub(crate) fn settle_restore(&mut self) -> Result<()> {
+        self.end_diff();
         if !self.log.is_put_back() {
             return Ok(());
         }
@@ -51,8 +53,8 @@ impl Vault {
     }
 
     /// Refuses where what is to be written back does not fit.
-    fn check_room_to_restore(&self, base: &Snapshot, found: &FoundTree) -> Result<()> {
-        let changes = compare(&base.manifest, &found.manifest);
+    fn check_room_to_restore(&self, base: &Snapshot, scanned: &Scanned) -> Result<()> {
+        let changes = compare(&base.manifest, &scanned.manifest);
         let written = changes.modified.iter().chain(&changes.removed);
         self.tree.check_room_for(
             &self.repo,
@@ -66,7 +68,7 @@ impl Vault {
         &mut self,
         current: &Current,
         base: &Arc<Snapshot>,
-        found: &FoundTree,
+        scanned: &Scanned,
         git: GitDirectory,
     ) -> Result<Vec<Notice>> {
         let trash = self.repo.new_trash("restore");
@@ -78,12 +80,14 @@ impl Vault {
         }
         let index = Snapshot::index(&self.repo.places.vault, &base.id);
         let goal = Goal {
-            snapshot: base,
+            manifest: &base.manifest,
+            skipped: &base.skipped,
+            submodules: &base.submodules,
             index: &index,
             reach: Reach::LeavingIgnored,
         };
-        notices.extend(self.repo.converge(&goal, found, &trash)?);
-        // What the attempt's own rules made of cache folders is no longer so.
+        notices.extend(self.repo.converge(&goal, scanned, &trash)?);
+        // Which cache folders are skipped no longer depends on the attempt's own ignore rules.
         self.tree.skipped.replace(SkippedFolders::of(&base.skipped));
         notices.extend(self.restore_refs(current, base, &trash)?);
         self.repo.put_index_back(&index, &trash)?;
@@ -107,11 +111,8 @@ impl Vault {
         let (mut refs, head) = self.repo.observe()?;
         self.repo
             .move_ref(&current.intent.branch, &refs, Some(current.commit))?;
-        let target = Head::Branch {
-            name: current.intent.branch.clone(),
-            commit: Some(current.commit),
-        };
-        self.repo.point_head(&target, &head)?;
+        self.repo
+            .point_head(&current.intent.head_at(current.commit), &head)?;
         self.repo.drop_operation_refs(base, &mut refs)?;
         self.repo.restore_replacements(base, &refs)?;
         let mut notices = Vec::from_iter(self.restore_original(current, base, &refs)?);
@@ -119,7 +120,7 @@ impl Vault {
         Ok(notices)
     }
 
-    /// The branch the user came from goes back too where the agent is proven to have moved it.
+    /// Restores the branch the user came from, if it is proven that the agent moved it.
     fn restore_original(
         &self,
         current: &Current,
@@ -136,9 +137,9 @@ impl Vault {
         if *name == current.intent.branch || before == now {
             return Ok(None);
         }
-        let known = self.reported_refs.as_ref();
-        if known.is_some_and(|known| known.get(name).copied() == now) {
-            // Said after the attempt before this one.
+        let reported = self.reported_refs.as_ref();
+        if reported.is_some_and(|refs| refs.get(name).copied() == now) {
+            // Reported after the attempt before this one.
             return Ok(None);
         }
         if self.repo.agent_moved(current, name, before, now) {
@@ -156,7 +157,7 @@ impl Repo {
             return Ok(Vec::new());
         }
         let mut message = format!("restored in the git directory: {}", changed.join(", "));
-        let commands = self.commands_to_take_again(&changed, trash);
+        let commands = self.commands_to_revert(&changed, trash);
         if !commands.is_empty() {
             let _ = write!(
                 message,
@@ -167,8 +168,8 @@ impl Repo {
         Ok(vec![Notice::new("git_files_restored", message)])
     }
 
-    /// What to type for each file of the config or the hooks to have what was found in its place.
-    fn commands_to_take_again(&self, changed: &[String], trash: &Path) -> Vec<String> {
+    /// The commands that put what was found in the place of the config or a hook there again.
+    fn commands_to_revert(&self, changed: &[String], trash: &Path) -> Vec<String> {
         let is_meant = |path: &&String| path.as_str() == "config" || path.starts_with("hooks/");
         let shared = &self.places.repository.common_dir;
         let paths = changed.iter().filter(is_meant);
@@ -209,7 +210,6 @@ impl Repo {
     }
 }
 
-/// Says that a branch the agent moved is where it was.
 fn moved_back(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
     let message = format!(
         "the attempt had moved `{}` from {} to {}; it is restored, and {} takes that over",
@@ -221,7 +221,7 @@ fn moved_back(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> No
     Notice::new("branch_restored", message)
 }
 
-/// Says that a branch was moved, and not surely by the agent.
+/// Reports a branch that was moved, where it is not proven that the agent did it.
 fn left(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
     let message = format!(
         "`{}` was moved from {} to {} while the agent worked, and nothing proves that the agent did \
@@ -238,7 +238,7 @@ fn shown(commit: Option<ObjectId>) -> String {
     commit.map_or_else(|| "no commit".to_owned(), |commit| commit.short())
 }
 
-/// What moves a ref, also where it is checked out in another work tree.
+/// The command that moves a ref, also where it is checked out in another work tree.
 fn command(name: &str, to: Option<ObjectId>, from: Option<ObjectId>) -> String {
     match (to, from) {
         (Some(to), Some(from)) => format!("`git update-ref {name} {to} {from}`"),

@@ -7,7 +7,6 @@ use std::path::Path;
 use super::moving::PreparedMove;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::Head;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
 use crate::repo::Repo;
@@ -47,14 +46,11 @@ impl Vault {
             after: snapshot,
             refs: vec![RefMove {
                 from: refs.get(&branch).copied(),
-                name: branch.clone(),
+                name: branch,
                 to: Some(commit),
             }],
             head_from: head,
-            head_to: Head::Branch {
-                name: branch,
-                commit: Some(commit),
-            },
+            head_to: current.intent.head_at(commit),
             with_control: true,
         };
         let run = current.intent.run.clone();

@@ -1,6 +1,7 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::{Notice, Result};
@@ -8,51 +9,33 @@ use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
-use crate::journal::reopening::Reopening;
 use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::paths::{is_module_path, show};
 use crate::repair::directory::RepairedGit;
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
-use crate::repo::control::Control;
-use crate::repo::shape::Shape;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::NewTip;
 use crate::repo::visible::visible_paths;
-use crate::repo::{RepairFor, Repo};
-use crate::scan::Tree;
+use crate::repo::{Places, RepairFor, Repo};
 use crate::scan::modules::new_repositories;
-use crate::tree::scanned::Scanned;
+use crate::tree::scanned::{Scanned, under_any};
 use crate::vault::Vault;
-use ralph_base::files::copy_with_time;
+use ralph_base::files::{copy_with_time, create_private_folder};
+use ralph_base::ids::RunId;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
 const PRUNED_TRIES: u32 = 20;
 
-/// When a save makes a commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commit {
-    /// Always, an empty one too.
-    Always,
-    /// Only where its tree is not the one that is there already.
-    WhereItDiffers,
-}
-
-/// A checkpoint to be made.
-pub(crate) struct Checkpoint<'a> {
-    pub work: SavedWork,
-    pub message: &'a str,
-    pub when: Commit,
-}
-
-/// What of a look at the tree goes into the index.
-struct Stored<'a> {
-    /// Files and links.
-    paths: &'a [Vec<u8>],
-    /// Submodules.
-    modules: &'a [Vec<u8>],
-    /// Files that stay in the tree and leave the index.
-    unstaged: &'a [Vec<u8>],
+/// The tree of a new checkpoint, in the repository's objects.
+struct StoredTree {
+    tree: ObjectId,
+    /// The snapshot to be written, whose folder has the index of the tree.
+    snapshot: String,
+    scanned: Scanned,
+    submodules: Vec<Vec<u8>>,
+    /// Files that differ from the last checkpoint.
+    changed_files: usize,
 }
 
 /// What a save did.
@@ -62,7 +45,6 @@ pub struct SaveReport {
     pub commit: String,
     /// Files the commit changes against the last checkpoint.
     pub changed_files: usize,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
@@ -70,22 +52,23 @@ impl Vault {
     /// Makes the checkpoint commit of a story.
     pub(crate) fn save(&mut self, story: &StoryNote) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
-        // From here on the work counts as done: should it not get through, the next start saves it.
+        // From here on the work counts as done: if this save is interrupted, the next start saves it.
         self.record(
             &run,
             Step::Verified {
                 story: story.clone(),
             },
         )?;
-        self.save_as(SavedWork::Story(story.id.clone()), &message(story, &run.0))
+        let work = SavedWork::Story(story.id.clone());
+        let message = story_message(&work, story, &run);
+        self.make_checkpoint(work, &message)
     }
 
-    /// Commits the open boxes of a story that was done.
-    pub(crate) fn save_reopened(&mut self, reopening: Reopening) -> Result<SaveReport> {
+    /// Makes a checkpoint of what is no story's work.
+    pub(crate) fn save_as(&mut self, work: SavedWork) -> Result<SaveReport> {
         let run = self.log.current()?.intent.run;
-        let work = SavedWork::Reopened(reopening);
         let message = format!("{}\n\nRun: {run}\n", work.subject());
-        self.save_as(work, &message)
+        self.make_checkpoint(work, &message)
     }
 
     /// The checkpoint commit and the id of its tree.
@@ -95,138 +78,184 @@ impl Vault {
         Ok((commit.to_string(), tree.to_string()))
     }
 
-    /// Commits what changed since the last checkpoint.
-    pub(crate) fn save_as(&mut self, work: SavedWork, message: &str) -> Result<SaveReport> {
-        self.save_with(Checkpoint {
-            work,
-            message,
-            when: Commit::Always,
-        })
-    }
-
-    /// Makes a checkpoint.
-    pub(crate) fn save_with(&mut self, checkpoint: Checkpoint<'_>) -> Result<SaveReport> {
+    /// Commits what changed since the last checkpoint, and moves branch, HEAD and index there.
+    fn make_checkpoint(&mut self, work: SavedWork, message: &str) -> Result<SaveReport> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
-        let trash = self.repo.new_trash("save");
-        let RepairedGit {
-            mut notices,
-            mut refs,
-            head,
-            untouched,
-            ..
-        } = self.repair_git(&current, &base, &trash, RepairFor::Save)?;
-        notices.append(&mut self.pending_notices);
-        self.repo.refuse_users_switch(&current, &head)?;
-        notices.extend(self.repair_modules(&base, &trash)?);
-        let ended = base
-            .control
-            .end_operations(&self.repo.places.repository, &trash)?;
-        let shape = untouched.filter(|_| ended.is_empty());
-        self.repo.drop_operation_refs(&base, &mut refs)?;
-        // Objects nothing names are no part of the work.
-        if self.repo.is_git_moved(&base, &refs, &head) {
-            self.repo.objects.link()?;
-        }
-        let known = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
-        notices.extend(changed_refs(&current, known, &refs));
-
-        let mut taken = self.tree.current_scan(&self.repo, &base)?;
-        let staged = self.repo.staged(&current, &base, &mut taken)?;
-        let mut paths = visible_paths(&taken.changes, &base.manifest, &taken.manifest);
-        notices.extend(self.tree.report_staged_secrets(&staged));
-        paths.extend(staged.added);
-        let mut modules = touched_submodules(&base, &taken.changes);
-        modules.extend(staged.submodules.iter().cloned());
-        let stored = Stored {
-            paths: &paths,
-            modules: &modules,
-            unstaged: &staged.removed,
-        };
-        let id = Snapshot::new_id();
-        let storing = self
-            .tree
-            .store_visible(&self.repo, &base, &id, &taken, &stored);
-        let (tree, odd) = storing?;
-        let index = Snapshot::index(&self.repo.places.vault, &id);
-        let git = self.repo.gits.work.patient().with_index(&index);
-        notices.extend(odd);
-        notices.extend(taken.notices.iter().cloned());
-        notices.extend(self.tree.report_kept_out(&taken));
-        notices.extend(
-            self.tree
-                .report_no_longer_ignored(&self.repo, &git, &base, &taken)?,
-        );
-        self.repo.link_module_objects(&taken.manifest)?;
-
-        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
-        notices.extend(report_repositories(&new_repositories(&taken, &submodules)));
-
-        let parent = self.repo.parent(&current, &refs, &head)?;
-        notices.extend(
-            self.tree
-                .report_committed_secrets(&self.repo, current.commit, parent)?,
-        );
-        notices.extend(
-            self.repo
-                .report_commits_below(&current, parent, &refs, &head)?,
-        );
-        let commit = match checkpoint.when {
-            Commit::WhereItDiffers if self.repo.tree_of(parent)? == tree => parent,
-            _ => self.repo.commit(&NewCommit {
-                tree,
+        let mut git = self.repair_to_save(&current, &base)?;
+        let stored = self.store_tree(&current, &base, &mut git.notices)?;
+        let changed_files = stored.changed_files;
+        let parent = self.find_parent(&current, &mut git)?;
+        // What the user did meanwhile may be committed already.
+        let commit = if work == SavedWork::Meanwhile && self.repo.tree_of(parent)? == stored.tree {
+            parent
+        } else {
+            self.repo.commit(&NewCommit {
+                tree: stored.tree,
                 parents: &[parent],
-                message: checkpoint.message,
+                message,
                 destination: Destination::Repository,
-            })?,
+            })?
         };
-        let branch = &current.intent.branch;
-        let control = self.repo.control_at(branch, commit, refs.clone(), shape)?;
-        let snapshot = self.tree.snapshot(id, &taken, control, &submodules);
-        snapshot.write(&self.repo.places.vault, Some(&base))?;
-        let run = current.intent.run.clone();
+        let snapshot = self.write_checkpoint(&current, &base, &git, stored, commit)?;
         let new = self.repo.make_ready(&snapshot.id, commit)?;
+        let run = &current.intent.run;
         self.record(
-            &run,
+            run,
             Step::SaveIntent {
                 commit,
                 snapshot: snapshot.id.clone(),
-                work: checkpoint.work,
-                changed_files: paths.len(),
+                work,
+                changed_files,
             },
         )?;
         self.repo
-            .switch_to(&current, &snapshot.id, &new, &refs, &head)?;
-        self.record(&run, Step::Saved)?;
+            .switch_to(&current, &snapshot.id, &new, &git.refs, &git.head)?;
+        self.record(run, Step::Saved)?;
         self.repo.drop_index(&base.id);
         self.reported_refs = None;
         self.loaded = Some(Arc::new(snapshot));
         self.tree.mark_clean();
         Ok(SaveReport {
             commit: commit.to_string(),
-            changed_files: paths.len(),
-            notices,
+            changed_files,
+            notices: git.notices,
         })
+    }
+
+    /// Makes the git directory usable, and ends what the attempt left unfinished in it.
+    fn repair_to_save(&mut self, current: &Current, base: &Arc<Snapshot>) -> Result<RepairedGit> {
+        let trash = self.repo.new_trash("save");
+        let mut git = self.repair_git(current, base, &trash, RepairFor::Save)?;
+        git.notices.append(&mut self.pending_notices);
+        self.repo.refuse_users_switch(current, &git.head)?;
+        git.notices.extend(self.repair_modules(base, &trash)?);
+        let ended = base
+            .control
+            .end_operations(&self.repo.places.repository, &trash)?;
+        git.untouched = git.untouched.filter(|_| ended.is_empty());
+        self.repo.drop_operation_refs(base, &mut git.refs)?;
+        // Objects nothing names are no part of the work.
+        if self.repo.is_git_moved(base, &git.refs, &git.head) {
+            self.repo.objects.link()?;
+        }
+        git.notices
+            .extend(self.report_changed_refs(current, base, &git.refs));
+        Ok(git)
+    }
+
+    /// Scans the work tree and writes the tree and the index of what belongs into a commit.
+    fn store_tree(
+        &mut self,
+        current: &Current,
+        base: &Arc<Snapshot>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<StoredTree> {
+        let mut scanned = self.tree.current_scan(&self.repo, base)?;
+        let staged = self.repo.staged(current, base, &mut scanned)?;
+        let mut paths = visible_paths(&scanned.changes, &base.manifest, &scanned.manifest);
+        notices.extend(self.tree.report_staged_secrets(&staged));
+        paths.extend(staged.added);
+        let mut modules = touched_submodules(base, &scanned.changes);
+        modules.extend(staged.submodules.iter().cloned());
+        let snapshot = Snapshot::new_id();
+        let (tree, not_stored) = self.write_tree(&TreeOrder {
+            base: Some(base),
+            id: &snapshot,
+            taken: &scanned,
+            by_git: base.control.is_sparse().then_some(Reason::Sparse),
+            paths: &paths,
+            modules: &modules,
+            unstaged: &staged.removed,
+            destination: Destination::Repository,
+        })?;
+        notices.extend(not_stored);
+        notices.extend(scanned.notices.iter().cloned());
+        notices.extend(self.tree.report_kept_out(&scanned));
+        let index = Snapshot::index(&self.repo.places.vault, &snapshot);
+        let git = self.repo.gits.work.patient().with_index(&index);
+        notices.extend(
+            self.tree
+                .report_no_longer_ignored(&self.repo, &git, base, &scanned)?,
+        );
+        self.repo.link_module_objects(&scanned.manifest)?;
+        let submodules = [base.submodules.as_slice(), &staged.submodules].concat();
+        notices.extend(report_repositories(&new_repositories(
+            &scanned,
+            &submodules,
+        )));
+        Ok(StoredTree {
+            tree,
+            snapshot,
+            scanned,
+            submodules,
+            changed_files: paths.len(),
+        })
+    }
+
+    /// Writes a tree where its objects fit; also what git could not store.
+    pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
+        let Places { repository, vault } = &self.repo.places;
+        let folder = match order.destination {
+            Destination::Repository => repository.objects(),
+            Destination::Store => vault.store(),
+        };
+        let paths = order.paths.iter().chain(order.modules);
+        self.tree
+            .check_room_for(&self.repo, &folder, &order.taken.manifest, paths)?;
+        self.repo.write_tree(order)
+    }
+
+    /// The commit that the new one is made on top of; reports commits that are not the agent's work.
+    fn find_parent(&self, current: &Current, git: &mut RepairedGit) -> Result<ObjectId> {
+        let repo = &self.repo;
+        let parent = repo.parent(current, &git.refs, &git.head)?;
+        git.notices.extend(
+            self.tree
+                .report_committed_secrets(repo, current.commit, parent)?,
+        );
+        let below = repo.report_commits_below(current, parent, &git.refs, &git.head)?;
+        git.notices.extend(below);
+        Ok(parent)
+    }
+
+    /// Writes the snapshot of a checkpoint: the tree that was stored, branch and HEAD at its commit.
+    fn write_checkpoint(
+        &self,
+        current: &Current,
+        base: &Snapshot,
+        git: &RepairedGit,
+        stored: StoredTree,
+        commit: ObjectId,
+    ) -> Result<Snapshot> {
+        let mut refs = git.refs.clone();
+        refs.insert(current.intent.branch.clone(), commit);
+        let head = current.intent.head_at(commit);
+        let control = self.repo.read_control(head, refs, git.untouched.clone())?;
+        let StoredTree {
+            snapshot: id,
+            scanned,
+            submodules,
+            ..
+        } = stored;
+        let snapshot = self.tree.snapshot(id, &scanned, control, &submodules);
+        snapshot.write(&self.repo.places.vault, Some(base))?;
+        Ok(snapshot)
+    }
+
+    /// Names refs other than the checkpoint branch that an attempt created, moved or deleted.
+    pub(crate) fn report_changed_refs(
+        &self,
+        current: &Current,
+        base: &Snapshot,
+        now: &Refs,
+    ) -> Option<Notice> {
+        let before = self.reported_refs.as_ref().unwrap_or(&base.control.refs);
+        changed_refs(current, before, now)
     }
 }
 
 impl Repo {
-    /// The git directory as it will be once branch and HEAD are at a commit.
-    fn control_at(
-        &self,
-        branch: &str,
-        commit: ObjectId,
-        mut refs: Refs,
-        shape: Option<Shape>,
-    ) -> Result<Control> {
-        refs.insert(branch.to_owned(), commit);
-        let head = Head::Branch {
-            name: branch.to_owned(),
-            commit: Some(commit),
-        };
-        self.read_control(head, refs, shape)
-    }
-
     /// True where refs, HEAD or index are not as the checkpoint left them.
     pub(crate) fn is_git_moved(&self, base: &Snapshot, refs: &Refs, head: &Head) -> bool {
         let control = &base.control;
@@ -239,15 +268,13 @@ impl Repo {
         let _ = std::fs::remove_file(Snapshot::index(&self.places.vault, snapshot));
     }
 
-    /// A copy of a checkpoint's index to go on from.
-    pub(crate) fn derive_index(&self, from: &str, to: &str) -> Result<std::path::PathBuf> {
-        let from = Snapshot::index(&self.places.vault, from);
-        let folder = Snapshot::folder(&self.places.vault, to);
-        let to = Snapshot::index(&self.places.vault, to);
-        let target = to.clone();
-        ralph_base::files::create_private_folder(&folder)?;
-        copy_with_time(&from, &target)?;
-        Ok(to)
+    /// Copies a snapshot's index to another snapshot.
+    pub(crate) fn derive_index(&self, from: &str, to: &str) -> Result<PathBuf> {
+        let vault = &self.places.vault;
+        create_private_folder(&vault.snapshot(to))?;
+        let index = Snapshot::index(vault, to);
+        copy_with_time(&Snapshot::index(vault, from), &index)?;
+        Ok(index)
     }
 
     /// Moves branch, HEAD and index to the commit; doing it again changes nothing.
@@ -275,11 +302,7 @@ impl Repo {
     ) -> Result<()> {
         let trash = self.new_trash("save");
         self.move_to_new_commit(&current.intent.branch, refs, new)?;
-        let target = Head::Branch {
-            name: current.intent.branch.clone(),
-            commit: Some(new.commit),
-        };
-        self.point_head(&target, head)?;
+        self.point_head(&current.intent.head_at(new.commit), head)?;
         let index = Snapshot::index(&self.places.vault, snapshot);
         self.swap_index(&index, &trash)?;
         self.objects.return_pruned()
@@ -299,7 +322,7 @@ impl Repo {
         Ok(())
     }
 
-    /// What the new commit goes on top of: commits the agent made stay below it.
+    /// The parent of the new commit: commits the agent made stay below it.
     fn parent(&self, current: &Current, refs: &Refs, head: &Head) -> Result<ObjectId> {
         let tip = refs.get(&current.intent.branch).copied();
         for candidate in [head.commit(), tip].into_iter().flatten() {
@@ -314,33 +337,7 @@ impl Repo {
     }
 }
 
-impl Tree {
-    /// The index and the tree of a checkpoint, in a new index beside the snapshot; with what git
-    /// could not store.
-    fn store_visible(
-        &self,
-        repo: &Repo,
-        base: &Snapshot,
-        id: &str,
-        taken: &Scanned,
-        stored: &Stored<'_>,
-    ) -> Result<(ObjectId, Vec<Notice>)> {
-        let objects = repo.places.repository.objects();
-        let to_store = [stored.paths, stored.modules].concat();
-        self.check_room_for(repo, &objects, &taken.manifest, &to_store)?;
-        repo.write_tree(&TreeOrder {
-            base: Some(base),
-            id,
-            taken,
-            by_git: base.control.is_sparse().then_some(Reason::Sparse),
-            paths: stored.paths,
-            modules: stored.modules,
-            unstaged: stored.unstaged,
-            destination: Destination::Repository,
-        })
-    }
-}
-
+/// True where a commit is an ancestor of another one, or the same.
 pub(crate) fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Result<bool> {
     let args = [
         "merge-base".to_owned(),
@@ -358,10 +355,9 @@ fn touched_submodules(base: &Snapshot, changes: &crate::tree::manifest::Changes)
         .iter()
         .filter(|module| {
             // What its git directory is called says nothing of where its files are.
-            changes.paths().any(|path| {
-                is_module_path(path)
-                    || crate::tree::scanned::under_any(path, std::slice::from_ref(*module))
-            })
+            changes
+                .paths()
+                .any(|path| is_module_path(path) || under_any(path, std::slice::from_ref(*module)))
         })
         .cloned()
         .collect()
@@ -380,8 +376,7 @@ fn report_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
     })
 }
 
-/// Refs other than the checkpoint branch that an attempt created, moved or deleted.
-pub(crate) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Option<Notice> {
+fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Option<Notice> {
     let mut names = Vec::new();
     for (name, id) in now {
         if *name != current.intent.branch && before.get(name) != Some(id) {
@@ -401,10 +396,12 @@ pub(crate) fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Opti
     })
 }
 
-fn message(story: &StoryNote, run: &str) -> String {
+fn story_message(work: &SavedWork, story: &StoryNote, run: &RunId) -> String {
     let mut text = format!(
-        "checkpoint: {}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
-        story.id, story.title, story.attempts
+        "{}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
+        work.subject(),
+        story.title,
+        story.attempts
     );
     if !story.gates.is_empty() {
         let _ = writeln!(text, "Gates: {}", story.gates.join(", "));

@@ -1,5 +1,5 @@
-//! Undo: the last finish, rewind or restore of an attempt is taken back. What was edited since, in
-//! files that it had not touched, stays.
+//! Undo: reverts the last finish, rewind or restore of an attempt. Later edits in files that it had not
+//! touched stay.
 
 use std::sync::Arc;
 
@@ -15,16 +15,15 @@ use ralph_base::ids::RunId;
 
 /// An undo that is ready; nothing is touched yet.
 pub struct PreparedUndo {
-    /// What is taken back.
     pub of: Undone,
     /// The run it belongs to.
     pub run: RunId,
     prepared: Option<PreparedMove>,
-    /// What tells the move that is taken back from others.
+    /// The id of the move that is undone.
     undoes: Option<String>,
 }
 
-/// What an undo takes back.
+/// What an undo reverts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
     /// A branch was kept: the run is open again.
@@ -34,12 +33,12 @@ pub enum Undone {
 }
 
 impl PreparedUndo {
-    /// What tells the move that is taken back from others.
+    /// The id of the move that is undone.
     pub fn undoes(&self) -> Option<&str> {
         self.undoes.as_deref()
     }
 
-    /// What tells the move back from others.
+    /// The id of the move that the undo is.
     pub fn move_id(&self) -> Option<&str> {
         self.prepared.as_ref().map(PreparedMove::id)
     }

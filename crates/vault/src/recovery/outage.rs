@@ -1,10 +1,10 @@
 //! Outage: a machine that stopped without warning has lost what was written and not yet synced.
-//! Found out by the uptime a journal line names; what may be affected is looked at before anything
-//! is built on it.
+//! The uptime in a journal line shows it; what may be affected is checked before anything is built on
+//! it.
 //!
 //! Not synced, and so affected: objects written since the last barrier, by us or by an agent's git,
 //! plain copies in the vault, and branch and index of a save that was not followed by an attempt.
-//! Everything else is either synced before a line speaks of it, or put back by undoing the attempt.
+//! Everything else is either synced before a line names it, or restored by undoing the attempt.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -39,8 +39,7 @@ impl Log {
         last.uptime.is_some() && last.uptime.as_ref() != self.journal.uptime()
     }
 
-    /// The time since which an outage may have taken what was written; none where there was no
-    /// outage.
+    /// The time since which what was written may be lost; none where there was no outage.
     fn unsynced_since(&self) -> Option<i128> {
         if self.state.last.is_none() {
             // The very first run may have been cut off while it began.
@@ -83,9 +82,9 @@ impl Vault {
         Ok(())
     }
 
-    /// Puts branch and index of a save right that was not yet on disk; what the user has done since
-    /// stays. None where all is well.
-    pub fn settle(&mut self, current: &Current) -> Result<Option<Recovery>> {
+    /// Moves branch and index again, after a save that was not yet on disk; what the user has done since
+    /// stays. None where nothing was lost.
+    pub fn switch_after_outage(&mut self, current: &Current) -> Result<Option<Recovery>> {
         let last = self.log.state.last.as_ref();
         if !last.is_some_and(|line| line.step == Step::Saved) {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Recover: what an interrupted run left is brought to one of the two states it was between, by
-//! what the journal says was the last step.
+//! Recover: an interrupted step is completed or undone. Which of the two follows from the last line of
+//! the journal, as the table above [`Step`] shows.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +10,6 @@ use crate::journal::Log;
 use crate::journal::run_state::{Current, LastAttempt, Phase, Saved};
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::operations::begin::Begun;
-use crate::operations::converge::FoundTree;
 use crate::operations::park::{GitDirectory, Setback};
 use crate::operations::save::descends;
 use crate::outcome::FailureKind;
@@ -24,8 +23,8 @@ use crate::vault::{AfterRecovery, Recovery, Vault};
 use ralph_base::files::read_line_file;
 use ralph_base::temporary_files::{clear_halves, is_temporary};
 
-/// What a recovery says of the git directory.
-const OF_GIT: &[&str] = &[
+/// Notices about the git directory, which a recovery reports.
+const GIT_NOTICES: &[&str] = &[
     "git_rebuilt",
     "git_repaired",
     "git_mended",
@@ -73,21 +72,20 @@ impl Vault {
         }
         let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current)?,
-            // What it put back may have lost its bytes.
+            // What it wrote may have lost its bytes.
             Phase::Still if after_outage && self.log.is_put_back() => {
                 self.restore_again(&current, after)?
             }
-            Phase::Still if after_outage => return self.settle(&current),
+            Phase::Still if after_outage => return self.switch_after_outage(&current),
             // The user may change the tree once this process ends.
             Phase::Still => {
                 self.settle_restore()?;
                 return Ok(None);
             }
-            Phase::Working(_) => self.undo_attempt(&current, after)?,
-            // The files it speaks of may have lost their bytes.
-            Phase::Verified(_) if after_outage => self.undo_attempt(&current, after)?,
+            Phase::Working => self.undo_attempt(&current, after)?,
             Phase::Restoring => self.restore_again(&current, after)?,
-            Phase::Verified(_) if after == AfterRecovery::Abandon => {
+            // After an outage the story's files may have lost their bytes.
+            Phase::Verified(_) if after_outage || after == AfterRecovery::Abandon => {
                 self.undo_attempt(&current, after)?
             }
             Phase::Verified(story) => self.save_verified(&current, &story)?,
@@ -186,13 +184,13 @@ impl Vault {
         let last_line = std::time::SystemTime::from(last.at);
         let line = i64::try_from(last.at.as_nanosecond()).unwrap_or(i64::MAX);
         let base = self.checkpoint()?;
-        let taken = self.tree.current_scan(&self.repo, &base)?;
+        let scanned = self.tree.current_scan(&self.repo, &base)?;
         let is_edited = |entry: &Entry| match entry.kind {
-            // Its mode tells nothing of what it holds.
+            // A change of its mode is no change of what is in it.
             Kind::Folder => entry.stat.modified_ns > line,
             _ => entry.is_visible() && entry.stat.changed_ns > line,
         };
-        let mut entries = taken.manifest.entries.iter();
+        let mut entries = scanned.manifest.entries.iter();
         let edited = entries.find(|(_, entry)| is_edited(entry));
         if let Some((path, _)) = edited {
             return Ok(Some(path.clone()));
@@ -215,8 +213,8 @@ impl Vault {
             self.refuse_moved_head(current)?;
         }
         let (tree, parked) = self.park(interrupted(&last))?;
-        let restored = self.restore_for(after, &tree.found, tree.git);
-        self.end_diff(tree.diff);
+        let restored = self.restore_for(after, &tree.scanned, tree.git);
+        self.end_diff();
         let restored = restored?;
         let recovery = Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
@@ -225,17 +223,18 @@ impl Vault {
                 parked.changed_files
             ),
         };
-        // What was wrong with the git directory is said; the rest is in the parked attempt.
+        // Of the notices only those about the git directory are reported: the rest is in the parked
+        // attempt.
         let mut notices = parked.notices;
         notices.extend(restored);
-        notices.retain(|notice| OF_GIT.contains(&notice.code));
-        let told = self.repo.with_notices(Some(recovery.clone()), &notices);
-        Ok(told.unwrap_or(recovery))
+        notices.retain(|notice| GIT_NOTICES.contains(&notice.code));
+        let reported = self.repo.with_notices(Some(recovery.clone()), &notices);
+        Ok(reported.unwrap_or(recovery))
     }
 
-    /// The tree is anything between the attempt, which is in the vault, and the checkpoint. Where
-    /// it holds something that is neither, the user edited it: then all of it is parked once
-    /// more, under a name of its own.
+    /// Restores the checkpoint, after a restore that was interrupted: the tree may hold files of the
+    /// attempt, which is in the vault, and of the checkpoint. Where it holds a file that is in neither,
+    /// the user edited it: then all of it is parked once more, under another name.
     fn restore_again(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let mut done = "put the tree back to the checkpoint".to_owned();
         let Some(last) = current.last_attempt.clone() else {
@@ -245,8 +244,8 @@ impl Vault {
             let (_, head) = self.repo.observe()?;
             self.repo.refuse_users_switch(current, &head)?;
         }
-        let (found, git) = if let Some(found) = self.nothing_new(current, &last)? {
-            (found, GitDirectory::MayHaveChanged)
+        let (scanned, git) = if let Some(scanned) = self.nothing_new(current, &last)? {
+            (scanned, GitDirectory::MayHaveChanged)
         } else {
             let label = format!(
                 "{}-{}",
@@ -254,18 +253,18 @@ impl Vault {
                 ralph_base::random_name::random_name(4)
             );
             let (tree, _) = self.park_as(interrupted(&last), &label)?;
-            self.end_diff(tree.diff);
+            self.end_diff();
             let _ = write!(done, "; what was edited since is parked as {label}");
-            (tree.found, tree.git)
+            (tree.scanned, tree.git)
         };
-        self.restore_for(after, &found, git)?;
+        self.restore_for(after, &scanned, git)?;
         Ok(Recovery {
             found: "a restore that was interrupted".to_owned(),
             done,
         })
     }
 
-    /// A gate ran on the checkpoint, or what it changed was being put back.
+    /// Restores the checkpoint after a gate that ran on it, or whose changes were being undone.
     fn restore_after_gate(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
         let (_, head) = self.repo.observe()?;
@@ -274,10 +273,10 @@ impl Vault {
             let done = format!("left the tree as it is: HEAD is on {}", head.shown());
             return Ok(Recovery { found, done });
         }
-        let taken = self.scan_repaired(current)?;
-        self.restore_for(after, &FoundTree::of(&taken), GitDirectory::MayHaveChanged)?;
+        let scanned = self.scan_repaired(current)?;
+        self.restore_for(after, &scanned, GitDirectory::MayHaveChanged)?;
         let mut done = "put the tree back to the checkpoint".to_owned();
-        if taken.changes.count() > 0 {
+        if scanned.changes.count() > 0 {
             let kept = self.repo.places.vault.folder().join("trash");
             let _ = write!(done, "; what had changed is kept in `{}`", kept.display());
         }
@@ -289,7 +288,7 @@ impl Vault {
     fn restore_for(
         &mut self,
         after: AfterRecovery,
-        found: &FoundTree,
+        scanned: &Scanned,
         git: GitDirectory,
     ) -> Result<Vec<Notice>> {
         if after == AfterRecovery::Abandon {
@@ -300,18 +299,18 @@ impl Vault {
                 return Ok(Vec::new());
             }
         }
-        self.restore(found, git)
+        self.restore(scanned, git)
     }
 
-    /// What is in the tree, if every file is as the parked attempt or the checkpoint has it.
-    fn nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<Option<FoundTree>> {
+    /// A scan of the tree, if every file is as in the parked attempt or in the checkpoint.
+    fn nothing_new(&mut self, current: &Current, last: &LastAttempt) -> Result<Option<Scanned>> {
         let Some(parked) = &last.parked else {
             return Ok(None);
         };
-        let taken = self.scan_repaired(current)?;
+        let scanned = self.scan_repaired(current)?;
         let parked = Snapshot::read(&self.repo.places.vault, &parked.snapshot)?;
-        let known = |path: &Vec<u8>| {
-            let now = taken.manifest.entries.get(path);
+        let is_saved = |path: &Vec<u8>| {
+            let now = scanned.manifest.entries.get(path);
             let in_parked = parked.manifest.entries.get(path);
             is_temporary(path)
                 || match (now, in_parked) {
@@ -321,18 +320,17 @@ impl Vault {
                     (Some(_), None) => false,
                 }
         };
-        let is_nothing_new = taken.changes.paths().all(known);
-        Ok(is_nothing_new.then(|| FoundTree::of(&taken)))
+        let is_nothing_new = scanned.changes.paths().all(is_saved);
+        Ok(is_nothing_new.then_some(scanned))
     }
 
-    /// What is in the tree, once the git directory can be used.
+    /// Scans the tree, after repairing the git directory.
     fn scan_repaired(&mut self, current: &Current) -> Result<Scanned> {
         let base = self.checkpoint()?;
         let trash = self.repo.new_trash("restore");
         let repaired = self.repair_git(current, &base, &trash, RepairFor::Restore)?;
         self.repo.end_object_search(repaired.search, &trash)?;
-        let index = Snapshot::index(&self.repo.places.vault, &base.id);
-        self.tree.scan_all(&self.repo, &base, &index)
+        self.tree.scan_all(&self.repo, &base)
     }
 
     /// Refuses where HEAD is elsewhere, and it was not the agent who moved it: what is in the tree
@@ -350,7 +348,7 @@ impl Vault {
         if !elsewhere || !self.repo.moved_after_agent(current, "HEAD") {
             return Ok(());
         }
-        let hint = self.repo.way_to_branch(current);
+        let hint = self.repo.hint_to_switch(current);
         let branch = crate::git::repository::short(branch);
         Err(CheckpointError::refused(
             format!("an attempt on `{branch}` was interrupted, and HEAD has left it since"),
@@ -358,14 +356,26 @@ impl Vault {
         ))
     }
 
-    /// The branch of an open run that goes on.
-    pub(crate) fn adopt(&mut self) -> Result<Begun> {
-        self.rejoin()?;
-        let intent = self.log.current()?.intent;
-        Ok(Begun::of(&intent, Vec::new()))
+    /// Resumes the open run: what the user changed since it stopped becomes part of it.
+    pub(crate) fn resume(&mut self) -> Result<Begun> {
+        let current = self.log.current()?;
+        self.repo.gits.mark(&current.intent.run);
+        let head = self.check_on_branch()?;
+        // What the user committed, staged or stashed since must outlast whatever an agent does.
+        self.repo.objects.link()?;
+        let base = self.checkpoint()?;
+        let scanned = self.tree.scan(&self.repo, &base)?;
+        let moved = head.commit() != Some(current.commit);
+        let (refs, head) = self.repo.observe()?;
+        let control = self.repo.read_control(head, refs, None)?;
+        let kept = control.has_files_of(&base.control);
+        if scanned.changes.count() > 0 || moved || !kept {
+            self.save_as(SavedWork::Resumed)?;
+        }
+        Ok(Begun::of(&current.intent, Vec::new()))
     }
 
-    /// Refuses to go on where the user has left the run's branch.
+    /// Refuses where the user has left the run's branch.
     pub fn check_on_branch(&self) -> Result<Head> {
         let current = self.log.current()?;
         self.repo.refuse_operation()?;
@@ -387,31 +397,10 @@ impl Vault {
         }
         Ok(head)
     }
-
-    /// What the user changed since the run stopped becomes part of it.
-    fn rejoin(&mut self) -> Result<()> {
-        let current = self.log.current()?;
-        self.repo.gits.mark(&current.intent.run);
-        let head = self.check_on_branch()?;
-        // What the user committed, staged or stashed since must outlast whatever an agent does.
-        self.repo.objects.link()?;
-        let base = self.checkpoint()?;
-        let taken = self.tree.scan(&self.repo, &base)?;
-        let moved = head.commit() != Some(current.commit);
-        let (refs, head) = self.repo.observe()?;
-        let control = self.repo.read_control(head, refs, None)?;
-        let kept = control.has_files_of(&base.control);
-        if taken.changes.count() > 0 || moved || !kept {
-            let work = SavedWork::Resumed;
-            let message = format!("{}\n\nRun: {}\n", work.subject(), current.intent.run);
-            self.save_as(work, &message)?;
-        }
-        Ok(())
-    }
 }
 
 impl Log {
-    /// The last that happened is a restore, which may not be durable.
+    /// True where the last step is a restore, which may not be durable.
     pub(crate) fn is_put_back(&self) -> bool {
         let last = self.state.last.as_ref();
         last.is_some_and(|last| last.step == Step::PutBack)
@@ -438,35 +427,36 @@ impl Repo {
         Ok(())
     }
 
-    /// Adds what was repaired, and where it came from, to what is said of a recovery.
+    /// Adds what was repaired, and where it came from, to the report of a recovery.
     fn with_notices(&self, recovery: Option<Recovery>, notices: &[Notice]) -> Option<Recovery> {
         if notices.is_empty() {
             return recovery;
         }
-        let said: Vec<&str> = notices.iter().map(|it| it.message.as_str()).collect();
-        let mut said = said.join("; ");
+        let repairs: Vec<&str> = notices.iter().map(|it| it.message.as_str()).collect();
+        let mut repairs = repairs.join("; ");
         let vault = self.places.vault.folder().display().to_string();
-        if !said.contains(&vault) {
-            let _ = write!(said, " (from the vault `{vault}`)");
+        if !repairs.contains(&vault) {
+            let _ = write!(repairs, " (from the vault `{vault}`)");
         }
         Some(match recovery {
             Some(Recovery { found, done }) => Recovery {
                 found,
-                done: format!("{done}; {said}"),
+                done: format!("{done}; {repairs}"),
             },
             None => Recovery {
                 found: "a damaged git directory".to_owned(),
-                done: said,
+                done: repairs,
             },
         })
     }
 }
 
-/// An interrupted attempt uses no retry; what the one before it was to be told still counts.
+/// An interrupted attempt uses no retry; the reason for the next attempt is still that of the one
+/// before it.
 fn interrupted(last: &LastAttempt) -> Setback {
     Setback {
         attempt: last.attempt.clone(),
-        told: last.reason.clone(),
+        reason: last.reason.clone(),
         counts: false,
         kind: FailureKind::Interrupted,
         why: "the program was interrupted".to_owned(),

@@ -102,7 +102,7 @@ pub(crate) fn enforce_shape(directory: &Path, state: &Path) -> Result<()> {
     };
     let repair = match known.current.phase {
         Phase::Beginning | Phase::Still => return Ok(()),
-        Phase::Working(_) | Phase::Restoring => RepairFor::Restore,
+        Phase::Working | Phase::Restoring => RepairFor::Restore,
         Phase::Verified(_) | Phase::Saving(_) => RepairFor::Save,
     };
     let held = match known.hold(state) {
@@ -135,7 +135,7 @@ pub fn unfinished_at(directory: &Path, state: &Path) -> Option<Repository> {
     None
 }
 
-/// Says that git cannot use the git directory of an unfinished run, and what to do.
+/// A message that git cannot use the git directory of an unfinished run, and a hint.
 pub fn describe_damage(repository: &Repository) -> (String, &'static str) {
     let folder = repository.work_tree.display();
     let what =
@@ -143,7 +143,7 @@ pub fn describe_damage(repository: &Repository) -> (String, &'static str) {
     (what, "`ralphtool resume` repairs it and resumes the run")
 }
 
-/// Rebuilds the git directory an agent removed from the folder or one above, and says so.
+/// Rebuilds the git directory that an agent removed from the folder or one above.
 pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice>> {
     let Ok(directory) = directory.canonicalize() else {
         return Ok(None);
@@ -164,8 +164,8 @@ pub(crate) fn bring_back(directory: &Path, state: &Path) -> Result<Option<Notice
     Ok(None)
 }
 
-/// Finds the repository. Where git finds none, or one in a folder above a git directory that an open
-/// run is known for, that one is repaired first, and what was done is said.
+/// Finds the repository. Where git finds none, or one in a folder above a git directory that has an open
+/// run, that one is repaired first, which the notice reports.
 pub(crate) fn discover(
     directory: &Path,
     state: &Path,
@@ -202,7 +202,7 @@ pub(crate) fn discover(
     }
 }
 
-/// Rebuilds a git directory that is no part of another one, and says so.
+/// Rebuilds a git directory, unless it is part of another one.
 fn rebuild_known(held: &Held) -> Result<Option<Notice>> {
     if held.snapshot.control.is_linked() {
         return Ok(None);
@@ -213,8 +213,7 @@ fn rebuild_known(held: &Held) -> Result<Option<Notice>> {
 }
 
 /// Repairs the git directory of an open run; none where it is another one. What is left of one that
-/// an agent was removing cannot be told from another one; git can use neither, so it is moved to the
-/// trash.
+/// an agent was removing looks like another one; git can use neither, so it is moved to the trash.
 fn repair_known(known: Known, state: &Path, timeout: Duration) -> Result<Option<Notice>> {
     let agent_was_at_work = known.agent_was_at_work();
     let held = known.hold(state)?;

@@ -35,17 +35,17 @@ impl ChangedPath {
     }
 }
 
-/// The largest file whose text is looked at.
+/// The largest file whose text is read.
 const LARGEST_TEXT: u64 = 2 << 20;
-/// How many texts are looked at, before and after each.
+/// How many files' texts are read, before and after each.
 const MOST_TEXTS: usize = 4000;
-/// How many bytes of texts are looked at.
+/// How many bytes of texts are read.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// What differs from the checkpoint.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// How many files, those not counted that were named.
+    /// How many files, without those the caller excludes.
     pub count: usize,
     /// Every path that belongs into commits.
     pub paths: Vec<ChangedPath>,

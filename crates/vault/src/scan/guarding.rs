@@ -109,10 +109,15 @@ impl Tree {
     }
 
     /// Names what is kept out of commits and was not named before in this run.
-    pub(crate) fn report_kept_out(&self, taken: &Scanned) -> Option<Notice> {
+    pub(crate) fn report_kept_out(&self, scanned: &Scanned) -> Option<Notice> {
         let mut named = Vec::new();
-        for path in taken.changes.created.iter().chain(&taken.changes.modified) {
-            let entry = taken.manifest.entries.get(path);
+        for path in scanned
+            .changes
+            .created
+            .iter()
+            .chain(&scanned.changes.modified)
+        {
+            let entry = scanned.manifest.entries.get(path);
             let Some(entry) = entry.filter(|entry| {
                 entry.lane == Lane::Kept
                     && !is_module_path(path)
@@ -152,15 +157,15 @@ impl Tree {
         repo: &Repo,
         git: &Git,
         base: &Snapshot,
-        taken: &Scanned,
+        scanned: &Scanned,
     ) -> Result<Option<Notice>> {
-        if !taken.changes.paths().any(|path| is_rules(path)) {
+        if !scanned.changes.paths().any(|path| is_rules(path)) {
             return Ok(None);
         }
         let mut nested = base.submodules.clone();
-        let repositories = taken.manifest.entries.keys();
+        let repositories = scanned.manifest.entries.keys();
         nested.extend(repositories.filter_map(|path| Some(path.strip_suffix(b"/.git")?.to_vec())));
-        let were_ignored = taken.manifest.entries.iter().filter(|(path, entry)| {
+        let were_ignored = scanned.manifest.entries.iter().filter(|(path, entry)| {
             entry.lane == Lane::Ignored
                 && matches!(entry.kind, Kind::File | Kind::Link)
                 && base.manifest.entries.contains_key(*path)

@@ -162,7 +162,7 @@ impl Keeper<'_> {
         budget: &mut u64,
     ) -> Result<Option<Content>> {
         let check = match old {
-            // What was an object and is looked at again mostly still is that object.
+            // A file that was an object mostly still has the same bytes.
             Some(old)
                 if old.stat.size == found.stat.size
                     && let Content::Git(id) = old.content =>

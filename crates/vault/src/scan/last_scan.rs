@@ -1,6 +1,8 @@
 //! One walk per story: a scan of the tree holds for as long as only this program can have changed it.
 //! While an agent or a gate runs, and whenever the loop waits for anything, others may.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -77,10 +79,19 @@ impl Tree {
     }
 
     /// This program wrote some files, and nothing else changed.
-    pub(crate) fn note_own_writes(&mut self, paths: impl IntoIterator<Item = Vec<u8>>) {
-        match &mut self.last_scan {
-            LastScan::Known { written, .. } => written.extend(paths),
-            other => *other = LastScan::Unknown,
+    pub(crate) fn note_own_writes(&mut self, repo: &Repo, files: &[PathBuf]) {
+        let top = &repo.places.repository.work_tree;
+        let inside = |file: &PathBuf| {
+            let real = file.canonicalize().ok()?;
+            let path = real.strip_prefix(top).ok();
+            Some(path.map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
+        match (&mut self.last_scan, paths) {
+            (LastScan::Known { written, .. }, Some(paths)) => {
+                written.extend(paths.into_iter().flatten());
+            }
+            _ => self.invalidate_scan(),
         }
     }
 
@@ -110,7 +121,7 @@ impl Tree {
             match (found, scanned.manifest.entries.contains_key(path)) {
                 (Some(found), true) => walk.suspects.touched.push(found),
                 (None, false) => {}
-                // It is not the small change it was said to be.
+                // It is more than a change of a file's content.
                 _ => return self.scan(repo, base),
             }
         }

@@ -94,8 +94,8 @@ impl Repo {
     }
 
     /// Links back what submodules lack of their objects.
-    pub(crate) fn bring_back_module_objects(&self, base: &Snapshot) -> Result<()> {
-        for folder in module_folders(&base.manifest) {
+    pub(crate) fn bring_back_module_objects(&self, base: &Manifest) -> Result<()> {
+        for folder in module_folders(base) {
             let objects = self.places.full(folder).join("objects");
             let kept = kept_objects(&self.places, folder);
             if kept.is_dir() {
@@ -112,7 +112,7 @@ impl Repo {
             .map(|(path, entry)| (path.clone(), entry.clone()))
             .collect();
         self.write_whole_paths(wanted, trash)?;
-        self.bring_back_module_objects(base)
+        self.bring_back_module_objects(&base.manifest)
     }
 
     /// Restores the git directories of submodules that lost a part git does not do without, where the
@@ -144,7 +144,7 @@ impl Repo {
             let wanted = entries.map(|(path, entry)| (path.clone(), entry.clone()));
             self.write_whole_paths(wanted.collect(), trash)?;
         }
-        self.bring_back_module_objects(base)?;
+        self.bring_back_module_objects(&base.manifest)?;
         Ok(lost.into_iter().map(show).collect())
     }
 
@@ -163,12 +163,12 @@ impl Repo {
 }
 
 /// Folders a story made into repositories of their own: git cannot hold what is in them.
-pub(crate) fn new_repositories(taken: &Scanned, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub(crate) fn new_repositories(scanned: &Scanned, submodules: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let holds_visible = |folder: &[u8]| {
-        let entries = &taken.manifest.entries;
+        let entries = &scanned.manifest.entries;
         below(entries, folder).any(|(_, entry)| entry.is_visible())
     };
-    let created = taken.changes.created.iter();
+    let created = scanned.changes.created.iter();
     created
         .filter_map(|path| path.strip_suffix(b"/.git"))
         .filter(|folder| !submodules.iter().any(|it| it == folder) && !holds_visible(folder))

@@ -1,5 +1,5 @@
-//! Room on the disk: looked at before anything is copied or committed, so that a full disk is said
-//! before a step begins, not in the middle of it.
+//! Room on the disk: checked before anything is copied or committed, so that a step is refused on a full
+//! disk instead of failing midway.
 
 use std::path::Path;
 

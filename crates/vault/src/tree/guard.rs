@@ -1,6 +1,5 @@
 //! What is kept out of commits although git does not ignore it: files whose name says that they
-//! hold a secret, and files too large for a repository. Names only; what is in a file is not
-//! looked at.
+//! hold a secret, and files too large for a repository. No file is read for that.
 
 use ralph_base::size::SizeLimit;
 
@@ -14,7 +13,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Where nothing is said.
+    /// The limits where no setting names others.
     pub const DEFAULT: Self = Self {
         largest_file: SizeLimit::bytes(50_000_000),
         least_free: 64_000_000,

@@ -12,8 +12,8 @@ use imbl::ordmap::DiffItem;
 use crate::git::object_id::ObjectId;
 use crate::stat::Stat;
 
-/// A file looked at this short a time after its last change may change again unseen: file
-/// systems keep time in ticks, some in whole seconds.
+/// A file that was read within this time after its last change may change again with the same time:
+/// file systems keep time in ticks, some in whole seconds.
 pub(crate) const RACY_NS: i64 = 2_000_000_000;
 
 /// What a path is; the numbers are those in manifests on disk.
@@ -110,13 +110,13 @@ pub(crate) type Entries = OrdMap<Vec<u8>, Entry>;
 pub struct Suspects {
     /// Paths the manifest does not have.
     pub created: Vec<Found>,
-    /// Paths whose fields differ, or that may have changed unseen.
+    /// Paths whose fields differ, or that may have changed without a change of their fields.
     pub touched: Vec<Found>,
     /// Paths that are no longer there.
     pub gone: Vec<Vec<u8>>,
 }
 
-/// What really changed between two manifests.
+/// What changed between two manifests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub created: Vec<Vec<u8>>,

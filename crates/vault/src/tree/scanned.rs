@@ -49,11 +49,10 @@ pub(crate) struct Scanned {
     pub manifest: Arc<Manifest>,
     /// What differs from the base.
     pub changes: Changes,
-    /// Folders that were passed over.
+    /// Folders that were not entered.
     pub skipped: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub unreadable: Vec<Vec<u8>>,
-    /// What the user should hear.
     pub notices: Vec<Notice>,
 }
 
@@ -110,14 +109,14 @@ impl FirstIndex {
         CleanToGit(trusted.collect())
     }
 
-    /// How a file that was looked at stands to the object the index names. The rules are git's, but
-    /// stricter: times count to the nanosecond, and where git would read the file, it is read here.
+    /// Whether a file has the bytes of the object the index names. The rules are git's, but stricter:
+    /// times count to the nanosecond, and where git would read the file, it is read here.
     pub(crate) fn check_clean(&self, found: &Found) -> CleanCheck {
         let Some(clean) = self.clean.get(&found.path) else {
             return CleanCheck::Dirty;
         };
-        // A file that changed since git looked at it is not what git saw; and a file system may
-        // keep time in whole seconds.
+        // A file that changed since git compared it counts for nothing; and a file system may keep time
+        // in whole seconds.
         let is_older = !self.may_be_converted
             && found.stat.modified_ns.max(found.stat.changed_ns) < self.clean_ns;
         let Some(staged) = clean.staged else {

@@ -40,7 +40,7 @@ pub(crate) struct Walk {
     pub suspects: Suspects,
     /// Folders below the top that hold a `.git`.
     pub repositories: Vec<Vec<u8>>,
-    /// Folders that were not entered because the caller said so.
+    /// Folders that were not entered because `enter` refused them.
     pub skipped: Vec<Vec<u8>>,
     /// Folders that could not be read.
     pub unreadable: Vec<Vec<u8>>,
@@ -74,7 +74,7 @@ impl Walk {
 pub(crate) struct WalkRoot<'a> {
     /// The folder on disk.
     pub folder: &'a Path,
-    /// What the manifest calls it. Empty for the top of the tree, whose own `.git` is passed over.
+    /// What the manifest calls it. Empty for the top of the tree, whose own `.git` is skipped.
     pub name: &'a [u8],
     /// What was there before.
     pub base: &'a Manifest,

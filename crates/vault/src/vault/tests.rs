@@ -46,8 +46,8 @@ impl Vault {
 
     fn park_and_restore(&mut self, setback: Setback) -> ParkReport {
         let (tree, report) = self.park(setback).unwrap();
-        self.restore(&tree.found, tree.git).unwrap();
-        self.end_diff(tree.diff);
+        self.restore(&tree.scanned, tree.git).unwrap();
+        self.end_diff();
         report
     }
 }
@@ -215,11 +215,11 @@ fn attempt(story: &str, number: u32) -> AttemptId {
     }
 }
 
-fn setback(attempt: &AttemptId, told: Option<String>) -> Setback {
+fn setback(attempt: &AttemptId, reason: Option<String>) -> Setback {
     Setback {
         attempt: attempt.clone(),
-        why: told.clone().unwrap_or_default(),
-        told,
+        why: reason.clone().unwrap_or_default(),
+        reason,
         counts: true,
         kind: FailureKind::Failed,
     }

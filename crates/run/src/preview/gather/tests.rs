@@ -252,7 +252,7 @@ async fn a_prompt_tells_of_the_attempt_before() {
     desk.write("new", "x");
     let setback = Setback {
         attempt,
-        told: Some("the parser is missing".to_owned()),
+        reason: Some("the parser is missing".to_owned()),
         counts: true,
         kind: FailureKind::Failed,
         why: String::new(),

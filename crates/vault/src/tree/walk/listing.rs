@@ -115,9 +115,9 @@ impl Listing {
 /// What the walk does with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// It is looked at.
+    /// It is compared.
     See,
-    /// It is looked at, and what is in it.
+    /// It is compared, and what is in it.
     Enter,
     /// It is left alone.
     Leave,

@@ -26,8 +26,8 @@ pub(super) struct Worker<'a> {
     top: Opened,
     buffer: Buffer,
     part: Walk,
-    /// How many names it has seen.
-    seen: usize,
+    /// How many names it has read.
+    count: usize,
     is_alone: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Worker<'a> {
             top: open_top(&root)?,
             buffer: Buffer::default(),
             part: Walk::default(),
-            seen: 0,
+            count: 0,
             is_alone: true,
         })
     }
@@ -112,7 +112,7 @@ impl<'a> Worker<'a> {
     fn is_left_to_others(&self, open_folders: usize) -> bool {
         open_folders >= MOST_OPEN
             || if self.is_alone {
-                self.seen >= FEW
+                self.count >= FEW
             } else {
                 self.queue.is_wanted()
             }
@@ -131,7 +131,7 @@ impl<'a> Worker<'a> {
             Opened::Open(folder) => self.read(path, folder)?,
         };
         if listing.is_none() {
-            // Nothing can be said of a tree whose top may not be read.
+            // Without its top nothing of the tree can be compared.
             if path.is_empty() {
                 return Err(self.failed(path, io::ErrorKind::PermissionDenied.into()));
             }
@@ -142,9 +142,9 @@ impl<'a> Worker<'a> {
     }
 
     fn read(&mut self, path: &[u8], folder: OwnedFd) -> Result<Option<Listing>, FileError> {
-        let (root, part, seen) = (self.root, &mut self.part, &mut self.seen);
+        let (root, part, count) = (self.root, &mut self.part, &mut self.count);
         let decide = |name: &[u8], kind: Kind| {
-            *seen += 1;
+            *count += 1;
             if name == b".git" {
                 if path.is_empty() {
                     return Decision::Leave;

@@ -136,7 +136,7 @@ fn an_old_run_goes_with_all_it_has_and_the_last_one_stays_whole() {
     assert!(!refs(&checkpoints, &yard).contains("/a/"));
     assert_eq!(fs::read(&notes).unwrap(), b"a note");
     assert_eq!(yard.everything(), tree);
-    assert!(checkpoints.log.state.says_the_same_as(&state));
+    assert!(checkpoints.log.state.has_same_present(&state));
 
     // Once more there is nothing left to do.
     let again = checkpoints.plan_gc(&[]).unwrap();

@@ -128,7 +128,7 @@ fn without_room_every_step_stops_before_it_begins_and_goes_on_once_there_is() {
     checkpoints.set_limits(Limits::DEFAULT).unwrap();
     let (tree, _) = checkpoints.park(setback(&attempt("2", 1), None)).unwrap();
     checkpoints.set_limits(full).unwrap();
-    refused(checkpoints.restore(&tree.found, tree.git));
+    refused(checkpoints.restore(&tree.scanned, tree.git));
     assert_eq!(yard.everything(), spoilt);
     drop(checkpoints);
     let mut checkpoints = yard.open();

@@ -244,7 +244,7 @@ fn a_save_is_carried_out_below_what_the_user_committed_since() {
     let mut checkpoints = killed_after(&yard, checkpoints, step);
     yard.sh("echo more > more.txt; git add more.txt; git commit -qm mine");
     checkpoints.recover_run_now().unwrap();
-    checkpoints.adopt().unwrap();
+    checkpoints.resume().unwrap();
     assert_eq!(
         yard.git("log --format=%s main.."),
         "resumed state\nmine\ncheckpoint: 1\ninitial state\n"
@@ -398,7 +398,7 @@ fn a_run_is_not_resumed_while_a_merge_is_in_progress() {
         git commit -qam theirs; git switch -q ralph/c; git merge -q other || true",
     );
     let before = yard.everything();
-    let error = checkpoints.adopt().unwrap_err();
+    let error = checkpoints.resume().unwrap_err();
     assert!(error.is_refusal());
     assert_eq!(
         error.to_string(),

@@ -14,11 +14,11 @@ fn what_the_user_changes_between_attempts_survives_the_next_failed_one() {
     yard.write("a.txt", "spoilt\n");
     let reason = Some("it failed".to_owned());
     checkpoints.park_and_restore(setback(&first, reason.clone()));
-    checkpoints.invalidate_scan();
+    checkpoints.tree.invalidate_scan();
     let nothing = checkpoints.include_user_changes().unwrap();
     assert_eq!(nothing, Meanwhile::default());
 
-    checkpoints.invalidate_scan();
+    checkpoints.tree.invalidate_scan();
     yard.write("a.txt", "the user's\n");
     yard.write("staged.txt", "only staged\n");
     yard.git("add staged.txt");
@@ -58,7 +58,7 @@ fn the_first_commit_of_a_process_that_goes_on_is_in_the_vault_too() {
     checkpoints.begin_run(&run_id(), "c").unwrap();
     drop(checkpoints);
     let mut checkpoints = yard.open();
-    checkpoints.adopt().unwrap();
+    checkpoints.resume().unwrap();
     let first = attempt("1", 1);
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "done\n");

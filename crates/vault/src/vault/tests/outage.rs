@@ -208,7 +208,7 @@ fn a_save_that_was_not_all_on_disk_is_settled() {
         assert_both_saved(&yard);
         // Once is enough, and the run goes on from there.
         assert_eq!(checkpoints.recover_run_now().unwrap(), None);
-        checkpoints.adopt().unwrap();
+        checkpoints.resume().unwrap();
         assert_both_saved(&yard);
     }
     let (yard, checkpoints, _) = second_story_saved();

@@ -124,15 +124,14 @@ fn stories_and_parked_attempts_have_diffs() {
     checkpoints.attempt_started(&first).unwrap();
     yard.write("a.txt", "spoilt\n");
     let (tree, _) = checkpoints.park(setback(&first, None)).unwrap();
-    checkpoints.restore(&tree.found, tree.git).unwrap();
-    let mut diff_of_attempt = tree.diff;
+    checkpoints.restore(&tree.scanned, tree.git).unwrap();
     let folder = checkpoints.attempt_folder(&run_id(), &first);
     // Before its diff is written, and after.
     for is_written in [false, true] {
         assert_eq!(folder.join("changes.diff").exists(), is_written);
         let diff = diffs.parked(&folder).unwrap();
         assert_eq!(short(&diff), ["M a.txt +1 -1"]);
-        checkpoints.end_diff(diff_of_attempt.take());
+        checkpoints.end_diff();
     }
     checkpoints.settle_restore().unwrap();
     assert_eq!(diffs.parked(&yard.repo).unwrap(), Diff::default());

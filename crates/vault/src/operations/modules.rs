@@ -1,51 +1,17 @@
-//! What a session does to its scans: limits, what others may have written, submodules.
+//! Before a save, the git directories of submodules are made usable again: git would fail on them, or
+//! wait without end.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::{Notice, Result};
 use crate::paths::show;
 use crate::repair::content::repaired_notice;
 use crate::repo::snapshot::Snapshot;
 use crate::scan::modules::module_entries;
-use crate::tree::guard::Limits;
 use crate::vault::Vault;
 use ralph_base::files::{free_name, move_away};
 use ralph_base::sparse::is_mostly_holes;
-
-impl Vault {
-    /// Sets what may be committed and what must stay free.
-    pub(crate) fn set_limits(&mut self, limits: Limits) -> Result<()> {
-        self.tree.limits = limits;
-        match self.open_run() {
-            Some(open) => self.tree.keep_limits(&self.repo, &open.run),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Vault {
-    /// The user, an agent or a gate may change the tree from now on.
-    pub(crate) fn invalidate_scan(&mut self) {
-        self.tree.invalidate_scan();
-    }
-
-    /// This program wrote files, and nothing else changed.
-    pub(crate) fn note_own_writes(&mut self, files: &[PathBuf]) {
-        let top = &self.repo.places.repository.work_tree;
-        let inside = |file: &PathBuf| {
-            let real = file.canonicalize().ok()?;
-            let path = real.strip_prefix(top).map(Path::to_owned);
-            Some(path.ok().map(|path| path.as_os_str().as_bytes().to_vec()))
-        };
-        let paths: Option<Vec<_>> = files.iter().map(inside).collect();
-        match paths {
-            Some(paths) => self.tree.note_own_writes(paths.into_iter().flatten()),
-            None => self.invalidate_scan(),
-        }
-    }
-}
 
 impl Vault {
     /// Restores git directories of submodules that git cannot use, and says so.
@@ -53,7 +19,7 @@ impl Vault {
         let lost = self.repo.restore_lost_modules(base, trash)?;
         let mut notices = Vec::new();
         if !lost.is_empty() {
-            self.invalidate_scan();
+            self.tree.invalidate_scan();
             notices.push(repaired_notice(&self.repo.places, &lost));
         }
         notices.extend(self.restore_spoiled_modules(base, trash)?);
@@ -83,7 +49,7 @@ impl Vault {
             )?;
         }
         self.repo.write_whole_paths(spoiled, trash)?;
-        self.invalidate_scan();
+        self.tree.invalidate_scan();
         let message = format!(
             "a pipe or one long hole, which git cannot read, and restored: {}",
             names.join(", ")
