@@ -45,6 +45,7 @@ pub mod scan;
 pub mod session;
 pub(crate) mod stat;
 pub mod store;
+pub(crate) mod threads;
 pub mod tree;
 pub mod vault;
 

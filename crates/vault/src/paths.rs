@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use ralph_base::files::{FileError, Tried, create_private_folder};
+
 /// The absolute path of a relative one.
 pub(crate) fn absolute(top: &Path, relative: &[u8]) -> PathBuf {
     if relative.is_empty() {
@@ -59,8 +61,7 @@ pub(crate) fn list_paths<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Op
 
 /// True for a path in the git directory of a submodule.
 pub(crate) fn is_module_path(path: &[u8]) -> bool {
-    path.strip_prefix(PREFIX)
-        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    is_at_or_below(path, PREFIX)
 }
 
 /// What stands before the paths of submodules' git directories.
@@ -68,6 +69,23 @@ pub(crate) const PREFIX: &[u8] = b".git/modules";
 
 /// How many files a notice names.
 pub(crate) const NAMED: usize = 10;
+
+/// True for a folder and for what is below it.
+pub(crate) fn is_at_or_below(path: impl AsRef<[u8]>, folder: impl AsRef<[u8]>) -> bool {
+    let rest = path.as_ref().strip_prefix(folder.as_ref());
+    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+/// Creates the folder that a path is in, where it is missing.
+pub(crate) fn create_folder_above(path: &Path) -> Result<(), FileError> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder).tried("create", folder)
+}
+
+/// The same, for its owner only.
+pub(crate) fn create_private_folder_above(path: &Path) -> Result<(), FileError> {
+    create_private_folder(path.parent().unwrap_or(path))
+}
 
 /// A path without `..`, as its text is: nothing is read from disk.
 pub(crate) fn normal(path: &Path) -> PathBuf {

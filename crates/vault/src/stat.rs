@@ -21,23 +21,23 @@ pub(crate) fn stat(metadata: &fs::Metadata) -> Stat {
     Stat {
         mode: metadata.mode() & 0o7777,
         size: metadata.size(),
-        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        modified_ns: modified_ns(metadata),
+        changed_ns: changed_ns(metadata),
         inode: metadata.ino(),
     }
 }
 
-pub(crate) fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+pub(crate) fn modified_ns(metadata: &Metadata) -> i64 {
+    nanoseconds(metadata.mtime(), metadata.mtime_nsec())
 }
 
-pub(crate) fn changed_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+pub(crate) fn changed_ns(metadata: &Metadata) -> i64 {
+    nanoseconds(metadata.ctime(), metadata.ctime_nsec())
 }
 
 /// How long after this time of a file a change may leave the time as it is: the clock of file
 /// systems ticks, and some keep whole seconds only.
-pub(crate) fn clock_slack_ns(time_ns: i128) -> i128 {
+pub(crate) fn clock_slack_ns(time_ns: i64) -> i64 {
     let is_whole_second = time_ns % 1_000_000_000 == 0;
     if is_whole_second {
         2_000_000_000

@@ -22,7 +22,7 @@ use ralph_base::files::{absent, read_within};
 /// A list that is larger has no rules. Newer versions of git ignore it, older ones fail on it.
 const LARGEST_LIST: u64 = 100 << 20;
 
-/// The rules of one work tree, with every folder looked at once.
+/// The rules of one work tree. Those of a folder are read once.
 pub(crate) struct IgnoreRules<'a> {
     top: &'a Path,
     case: Case,
@@ -31,7 +31,7 @@ pub(crate) struct IgnoreRules<'a> {
     folders: HashMap<Vec<u8>, Rc<Folder>>,
 }
 
-/// What is known of one folder.
+/// The rules for one folder.
 struct Folder {
     is_ignored: bool,
     /// The lists of the folders from the top to this one.
@@ -91,8 +91,8 @@ impl<'a> IgnoreRules<'a> {
     }
 
     fn folder(&mut self, path: &[u8]) -> Result<Rc<Folder>, Reason> {
-        if let Some(known) = self.folders.get(path) {
-            return Ok(Rc::clone(known));
+        if let Some(folder) = self.folders.get(path) {
+            return Ok(Rc::clone(folder));
         }
         let full = absolute(self.top, path);
         let mut folder = Folder {

@@ -100,7 +100,7 @@ pub struct Holder {
     pub command: String,
 }
 
-/// One process, as far as it matters here.
+/// A process that may hold a lock.
 #[derive(Debug, Default)]
 struct Process {
     pid: u32,

@@ -21,7 +21,7 @@ pub(crate) struct PackIndexes {
 }
 
 impl PackIndexes {
-    /// Opens the indexes of those packs that are there. What cannot be read is passed over.
+    /// Opens the indexes of those packs that are there. Those that cannot be read are left out.
     pub(crate) fn open(objects: &Path, format: ObjectFormat) -> Self {
         let listing = fs::read_dir(objects.join("pack")).into_iter().flatten();
         let paths = listing.filter_map(|entry| Some(entry.ok()?.path()));

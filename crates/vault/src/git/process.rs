@@ -51,7 +51,7 @@ pub trait Args: IntoIterator<Item: AsRef<OsStr>> {}
 
 impl<T: IntoIterator<Item: AsRef<OsStr>>> Args for T {}
 
-/// What a finished git process said.
+/// The result of a finished git process.
 #[derive(Debug)]
 pub struct GitOutput {
     /// Exit status.
@@ -94,8 +94,9 @@ impl Started {
     /// Gives git its input and waits for its answer; reads at most `most` bytes of it.
     fn finish(mut self, input: &[u8], most: u64) -> Result<GitOutput, GitError> {
         let deadline = Instant::now() + self.timeout;
-        let said = converse(&mut self.child, input, most, deadline);
-        let ended = said.and_then(|said| Ok((said, wait_until(&mut self.child, deadline)?)));
+        let outputs = converse(&mut self.child, input, most, deadline);
+        let ended =
+            outputs.and_then(|outputs| Ok((outputs, wait_until(&mut self.child, deadline)?)));
         reached(Point::GitEnded);
         match ended {
             Ok((Some((stdout, stderr)), Some(status))) => Ok(GitOutput {

@@ -27,14 +27,13 @@ pub(crate) struct LogLine {
 }
 
 impl LogLine {
-    /// A line as git lists it, which does not say where the ref was before.
-    pub(crate) fn listed(new: ObjectId, committer: &Committer, message: &str) -> Option<Self> {
-        let Committer { name, mail, date } = committer;
+    /// A line of `NAME <EMAIL> SECONDS ZONE` as git lists it, which does not say where the ref was before.
+    pub(crate) fn listed(new: ObjectId, who: &str, message: &str) -> Option<Self> {
         Some(Self {
             old: None,
             new,
-            time: date.split(' ').next()?.parse().ok()?,
-            who: format!("{name} <{mail}> {date}"),
+            time: who.rsplit(' ').nth(1)?.parse().ok()?,
+            who: who.to_owned(),
             message: message.to_owned(),
         })
     }
@@ -65,14 +64,10 @@ fn parse_line(line: &[u8]) -> Option<LogLine> {
     let mut parts = head.splitn(3, ' ');
     let (old, new) = (parts.next()?, parts.next()?);
     let who = parts.next()?;
-    let time = who.rsplit(' ').nth(1)?.parse().ok()?;
     let is_zero = old.bytes().all(|byte| byte == b'0');
     Some(LogLine {
         old: ObjectId::parse(old.as_bytes()).filter(|_| !is_zero),
-        new: ObjectId::parse(new.as_bytes())?,
-        time,
-        who: who.to_owned(),
-        message: message.to_owned(),
+        ..LogLine::listed(ObjectId::parse(new.as_bytes())?, who, message)?
     })
 }
 
@@ -142,7 +137,7 @@ mod tests {
         };
         let line = |old: u8, new: u8| LogLine {
             old: Some(id(old)),
-            ..LogLine::listed(id(new), &committer, "").unwrap()
+            ..LogLine::listed(id(new), "Ann B. <a@b> 17 +0100", "").unwrap()
         };
         let log = [line(b'1', b'2'), line(b'2', b'3'), line(b'3', b'4')];
         assert_eq!(since(&log, Some(id(b'2')), id(b'4')), Some(&log[1..]));

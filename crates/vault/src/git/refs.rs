@@ -7,16 +7,16 @@
 
 mod moving;
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::access::{Direct, NotDirect, Reason};
 use super::object_id::{ObjectFormat, ObjectId};
 use super::repository::{Refs, Repository};
+use crate::paths::is_at_or_below;
+use crate::stat::{Stat, now_ns, stat};
 use ralph_base::files::{FileError, Tried, absent, read_if_present, read_line_file, read_plain};
 
 pub(crate) use moving::{RefChange, RefUpdate};
@@ -31,7 +31,7 @@ const NOT_ORDINARY: &[&[u8]] = &[b"include", b"refstorage"];
 const LONGEST_CHAIN: usize = 5;
 
 /// A file changed this recently is read again: its time may not show the next change.
-const RACY_NS: i128 = 2_000_000_000;
+const RACY_NS: i64 = 2_000_000_000;
 
 /// Reads refs, and remembers with which configuration git did, and what the packed ones are.
 #[derive(Debug, Default)]
@@ -52,17 +52,8 @@ struct Setup {
 /// The packed refs of one state of their file.
 #[derive(Debug)]
 struct Packed {
-    stamp: Stamp,
+    stat: Stat,
     refs: Arc<Refs>,
-}
-
-/// What changes with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    place: (u64, u64),
-    size: u64,
-    modified_ns: i128,
-    changed_ns: i128,
 }
 
 impl RefFiles {
@@ -136,16 +127,16 @@ impl RefFiles {
             Err(error) if absent(&error) => return Ok(Arc::default()),
             Err(error) => return Err(FileError::new("read", &path, error).into()),
         };
-        let stamp = Stamp::of(&metadata);
-        if let Some(known) = self.packed.as_ref().filter(|known| known.stamp == stamp) {
+        let stat = stat(&metadata);
+        if let Some(known) = self.packed.as_ref().filter(|known| known.stat == stat) {
             return Ok(Arc::clone(&known.refs));
         }
         let at_ns = now_ns();
         let bytes = read_plain(&path).tried("read", &path)?;
         let refs = Arc::new(parse_packed(&bytes, repository.format).ok_or_else(odd)?);
-        let is_still = at_ns - stamp.changed_ns.max(stamp.modified_ns) > RACY_NS;
+        let is_still = at_ns.saturating_sub(stat.changed_ns.max(stat.modified_ns)) > RACY_NS;
         self.packed = is_still.then(|| Packed {
-            stamp,
+            stat,
             refs: Arc::clone(&refs),
         });
         Ok(refs)
@@ -190,18 +181,6 @@ fn read_ref(path: &Path, name: &str) -> Direct<Vec<u8>> {
     }
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        Self {
-            place: (metadata.dev(), metadata.ino()),
-            size: metadata.size(),
-            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
-            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-}
-
 /// The refs that are files of their own.
 #[derive(Debug, Default)]
 struct Loose {
@@ -213,13 +192,7 @@ impl Loose {
     /// Lists a folder with all below it.
     fn list(&mut self, repository: &Repository, folder: &str) -> Direct<()> {
         let is_linked = repository.git_dir != repository.common_dir;
-        let is_own = |name: &str| {
-            PER_WORK_TREE.iter().any(|own| {
-                name.strip_prefix(own)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
-        };
-        let root = if is_linked && is_own(folder) {
+        let root = if is_linked && is_per_work_tree(folder) {
             &repository.git_dir
         } else {
             &repository.common_dir
@@ -240,7 +213,7 @@ impl Loose {
             let name = format!("{folder}/{file}");
             let kind = entry.file_type().tried("read", &entry.path())?;
             if kind.is_dir() {
-                if !(is_linked && folder == "refs" && is_own(&name)) {
+                if !(is_linked && folder == "refs" && is_per_work_tree(&name)) {
                     self.list(repository, &name)?;
                 }
                 continue;
@@ -302,8 +275,10 @@ fn parse_packed(bytes: &[u8], format: ObjectFormat) -> Option<Refs> {
         }
         let (id, name) = line.split_once(' ')?;
         let id = parse_id(id.as_bytes(), format)?;
-        let is_own = PER_WORK_TREE.iter().any(|own| name.starts_with(own));
-        if is_own || !is_plain_name(name) || refs.insert(name.to_owned(), id).is_some() {
+        if is_per_work_tree(name)
+            || !is_plain_name(name)
+            || refs.insert(name.to_owned(), id).is_some()
+        {
             return None;
         }
     }
@@ -323,17 +298,14 @@ fn is_plain_name(name: &str) -> bool {
         && !name.contains("@{")
 }
 
+/// True for a ref of which every work tree has its own.
+pub(crate) fn is_per_work_tree(name: &str) -> bool {
+    PER_WORK_TREE.iter().any(|own| is_at_or_below(name, own))
+}
+
 /// True for the name of a file that locks another; git tells case apart too.
 fn is_lock(name: &str) -> bool {
     name.as_bytes().ends_with(b".lock")
-}
-
-fn now_ns() -> i128 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| {
-            i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX)
-        })
 }
 
 #[cfg(test)]

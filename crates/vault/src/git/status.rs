@@ -1,4 +1,4 @@
-//! What is in a work tree and in no commit, from one look of git's.
+//! What is in a work tree and in no commit, from one call of git.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct TreeState {
     pub untracked: Vec<(Vec<u8>, u64)>,
 }
 
-/// Looks at a work tree; changes nothing.
+/// Asks git for the state of a work tree; changes nothing.
 pub fn tree_state(git: &Git, work_tree: &Path) -> Result<TreeState, GitError> {
     let args = [
         "status",

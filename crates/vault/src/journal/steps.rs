@@ -396,7 +396,7 @@ impl Journal {
     }
 
     /// When the journal was made, in nanoseconds, where an earlier process made it and wrote no line.
-    pub fn empty_since(&self) -> Option<i128> {
+    pub fn empty_since(&self) -> Option<i64> {
         let age = self.empty_since?.duration_since(SystemTime::UNIX_EPOCH);
         age.ok().and_then(|age| age.as_nanos().try_into().ok())
     }

@@ -11,9 +11,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::git::loose_object::{self, is_damaged};
+use crate::git::loose_object::is_damaged;
 use crate::git::object_id::{ObjectFormat, ObjectId};
-use crate::git::pack_index::PackIndexes;
+use crate::git::object_lookup::ObjectLookup;
 use crate::journal::Log;
 use crate::journal::run_state::Current;
 use crate::journal::steps::Step;
@@ -27,7 +27,7 @@ use crate::vault::{Recovery, Vault};
 use ralph_base::files::{Tried, move_away, read_line_file};
 
 /// File systems take the time from a clock that may be a tick late.
-const TICK_NS: i128 = 1_000_000_000;
+const TICK_NS: i64 = 1_000_000_000;
 
 impl Log {
     /// True where what was not synced when the last line was written may be gone.
@@ -40,14 +40,16 @@ impl Log {
     }
 
     /// The time since which what was written may be lost; none where there was no outage.
-    fn unsynced_since(&self) -> Option<i128> {
+    fn unsynced_since(&self) -> Option<i64> {
         if self.state.last.is_none() {
             // The very first run may have been cut off while it began.
             return self.journal.empty_since().map(|at| at - TICK_NS);
         }
         let durable_at = self.state.durable_at;
-        self.is_after_outage()
-            .then(|| durable_at.map_or(0, jiff::Timestamp::as_nanosecond) - TICK_NS)
+        self.is_after_outage().then(|| {
+            let at = durable_at.map_or(0, jiff::Timestamp::as_nanosecond);
+            i64::try_from(at).unwrap_or(i64::MAX) - TICK_NS
+        })
     }
 }
 
@@ -150,10 +152,9 @@ impl Repo {
 
 /// Refs of the vault's store that were written since a time, and whose objects are not there: those
 /// of a park that was cut off.
-fn dangling_refs(store: &Path, since_ns: i128, format: ObjectFormat) -> Vec<PathBuf> {
+fn dangling_refs(store: &Path, since_ns: i64, format: ObjectFormat) -> Vec<PathBuf> {
     let objects = store.join("objects");
-    let packs = PackIndexes::open(&objects, format);
-    let is_there = |id: &ObjectId| loose_object::path(&objects, id).exists() || packs.hold(id);
+    let present = ObjectLookup::new(&objects, format);
     let mut dangling = Vec::new();
     let mut folders = vec![PathBuf::from("refs")];
     while let Some(folder) = folders.pop() {
@@ -168,7 +169,7 @@ fn dangling_refs(store: &Path, since_ns: i128, format: ObjectFormat) -> Vec<Path
             } else if metadata.is_file() && changed_ns(&metadata) >= since_ns {
                 let bytes = read_line_file(&entry.path()).unwrap_or_default();
                 let id = ObjectId::parse(bytes.trim_ascii());
-                if !id.is_some_and(|id| is_there(&id)) {
+                if !id.is_some_and(|id| present.has(&id)) {
                     dangling.push(name);
                 }
             }
@@ -178,7 +179,7 @@ fn dangling_refs(store: &Path, since_ns: i128, format: ObjectFormat) -> Vec<Path
 }
 
 /// The loose objects that changed since a time, or are empty.
-fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf)>> {
+fn young_objects(folder: &Path, since_ns: i64) -> Result<Vec<(ObjectId, PathBuf)>> {
     let mut young = Vec::new();
     for number in 0..=255u8 {
         let first = format!("{number:02x}");
@@ -200,7 +201,7 @@ fn young_objects(folder: &Path, since_ns: i128) -> Result<Vec<(ObjectId, PathBuf
 
 /// The plain copies that changed since a time and do not have the bytes they are named after. A large
 /// one has another name, and is compared with its file before it is used.
-fn damaged_copies(folder: &Path, since_ns: i128, format: ObjectFormat) -> Result<Vec<PathBuf>> {
+fn damaged_copies(folder: &Path, since_ns: i64, format: ObjectFormat) -> Result<Vec<PathBuf>> {
     let mut damaged = Vec::new();
     for path in listing(folder)? {
         let id = ObjectId::parse(name(&path).as_bytes());
@@ -227,7 +228,7 @@ mod tests {
         let store = tempfile::tempdir().unwrap();
         let objects = store.path().join("objects");
         let there = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"there");
-        loose_object::Writer::new(&objects)
+        crate::git::loose_object::Writer::new(&objects)
             .write(&there, "blob", b"there")
             .unwrap();
         let gone = ObjectId::of_object(ObjectFormat::Sha1, "blob", b"gone");
@@ -245,7 +246,7 @@ mod tests {
         let names = ["refs/kept/run/1.1/HEAD", "refs/kept/run/1.1/torn"];
         assert_eq!(found, names.map(PathBuf::from));
         assert_eq!(
-            dangling_refs(store.path(), i128::MAX, ObjectFormat::Sha1),
+            dangling_refs(store.path(), i64::MAX, ObjectFormat::Sha1),
             Vec::<PathBuf>::new()
         );
     }

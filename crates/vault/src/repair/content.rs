@@ -112,7 +112,7 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
 }
 
-/// What is said of parts that were missing.
+/// The notice about parts that were missing.
 pub(crate) fn repaired_notice(places: &Places, parts: &[String]) -> Notice {
     let vault = places.vault.folder().display();
     let message = format!(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Notice, Result};
 use crate::git::locks::{find, find_in_submodules};
-use crate::repo::stale_locks::told;
+use crate::repo::stale_locks::moved_notice;
 use crate::vault::Vault;
 
 impl Vault {
@@ -21,7 +21,7 @@ impl Vault {
         let mut notices = Vec::new();
         for lock in &needed {
             if self.repo.free_lock(lock, trash)? {
-                notices.push(told(lock));
+                notices.push(moved_notice(lock));
             }
         }
         // Without git commands of the agent's, refs and other work trees have none of its locks.
@@ -29,7 +29,7 @@ impl Vault {
         let everywhere = current.is_none_or(|current| self.repo.agent_ran_git(current));
         for lock in find(repository, everywhere) {
             if self.repo.free_if_stale(&lock, trash)? {
-                notices.push(told(&lock));
+                notices.push(moved_notice(&lock));
             }
         }
         Ok(notices)
@@ -40,7 +40,7 @@ impl Vault {
         let mut notices = Vec::new();
         for lock in find_in_submodules(&self.repo.places.repository) {
             if self.repo.free_if_stale(&lock, trash)? {
-                notices.push(told(&lock));
+                notices.push(moved_notice(&lock));
             }
         }
         Ok(notices)

@@ -36,7 +36,7 @@ pub(crate) struct Missing<'a> {
     pub store: &'a Path,
     pub format: ObjectFormat,
     /// When all objects were there.
-    pub whole_at_ns: i128,
+    pub whole_at_ns: i64,
     pub search: Search,
 }
 

@@ -23,9 +23,9 @@ use crate::repo::objects::{ObjectListings, link};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::stat::{changed_ns, clock_slack_ns, make_readable, modified_ns};
+use crate::threads::in_shares;
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, free_name, move_away, move_if_there};
-use ralph_base::os::processors;
 use ralph_base::sparse::is_mostly_holes;
 
 /// From this number of folders on, several threads share them.
@@ -46,24 +46,24 @@ impl Repo {
         search: Search,
     ) -> Result<Vec<Notice>> {
         let since_ns = since.map_or(0, |id| {
-            let taken = taken_at(&self.places, id);
-            taken - clock_slack_ns(taken)
+            let written = written_at(&self.places, id);
+            written - clock_slack_ns(written)
         });
-        let look = self.look_at_objects(since_ns);
-        let suspects = look.suspects(search)?;
+        let scan = self.object_scan(since_ns);
+        let suspects = scan.suspects(search)?;
         self.repair_suspects(since_ns, &suspects, trash)
     }
 
     /// Begins to look for objects that were damaged since a time, in folders that are known.
     pub(crate) fn begin_object_search(
         &self,
-        since_ns: i128,
+        since_ns: i64,
         folders: Vec<(String, Metadata)>,
     ) -> ObjectSearch {
-        let look = self.look_at_objects(since_ns);
+        let scan = self.object_scan(since_ns);
         ObjectSearch {
             since_ns,
-            suspects: std::thread::spawn(move || look.suspects_in(&folders)),
+            suspects: std::thread::spawn(move || scan.suspects_in(&folders)),
         }
     }
 
@@ -83,8 +83,8 @@ impl Repo {
         self.repair_suspects(search.since_ns, &suspects, trash)
     }
 
-    fn look_at_objects(&self, since_ns: i128) -> Look {
-        Look {
+    fn object_scan(&self, since_ns: i64) -> ObjectScan {
+        ObjectScan {
             listings: Arc::clone(&self.objects.listings),
             objects: self.places.repository.objects(),
             since_ns,
@@ -93,7 +93,7 @@ impl Repo {
 
     fn repair_suspects(
         &self,
-        since_ns: i128,
+        since_ns: i64,
         suspects: &[Suspect],
         trash: &Path,
     ) -> Result<Vec<Notice>> {
@@ -109,7 +109,7 @@ impl Repo {
         for suspect in suspects {
             pass.check(suspect)?;
         }
-        let mut notices = pass.told(&self.places);
+        let mut notices = pass.notices(&self.places);
         let caches = pass.drop_caches()?;
         if !caches.is_empty() {
             let message = format!(
@@ -130,7 +130,7 @@ impl Vault {
             objects: &self.repo.places.repository.objects(),
             store: &self.repo.places.vault.objects(),
             format: self.repo.places.repository.format,
-            whole_at_ns: taken_at(&self.repo.places, whole_at),
+            whole_at_ns: written_at(&self.repo.places, whole_at),
             search,
         };
         let Outcome { linked, doubtful } = missing.restore()?;
@@ -177,22 +177,22 @@ impl Vault {
 }
 
 /// When a snapshot was written.
-fn taken_at(places: &Places, id: &str) -> i128 {
+fn written_at(places: &Places, id: &str) -> i64 {
     let path = Snapshot::folder(&places.vault, id).join("description");
     fs::metadata(path).map_or(0, |metadata| modified_ns(&metadata))
 }
 
-/// A search for damaged objects that goes on beside other work.
+/// A search for damaged objects on a thread of its own.
 pub struct ObjectSearch {
-    since_ns: i128,
+    since_ns: i64,
     suspects: JoinHandle<Result<Vec<Suspect>>>,
 }
 
-/// A look at the files of objects that reads none of them.
-struct Look {
+/// A scan of the files of objects that reads none of them.
+struct ObjectScan {
     listings: Arc<ObjectListings>,
     objects: PathBuf,
-    since_ns: i128,
+    since_ns: i64,
 }
 
 /// One pass over the objects of a repository.
@@ -201,7 +201,7 @@ struct Pass<'a> {
     store: PathBuf,
     format: ObjectFormat,
     trash: &'a Path,
-    since_ns: i128,
+    since_ns: i64,
     restored: usize,
     lost: Vec<String>,
 }
@@ -213,7 +213,7 @@ struct Suspect {
     metadata: Metadata,
 }
 
-impl Look {
+impl ObjectScan {
     /// What may not be as it was; several threads look where there are many folders.
     fn suspects(&self, search: Search) -> Result<Vec<Suspect>> {
         let mut folders = loose_object::folders(&self.objects);
@@ -228,21 +228,11 @@ impl Look {
         if folders.len() < MANY {
             return self.suspects_in(&folders);
         }
-        let share = folders.len().div_ceil(processors().min(4));
-        std::thread::scope(|scope| {
-            let shares: Vec<_> = folders
-                .chunks(share)
-                .map(|share| scope.spawn(move || self.suspects_in(share)))
-                .collect();
-            let mut suspects = Vec::new();
-            for share in shares {
-                match share.join() {
-                    Ok(found) => suspects.append(&mut found?),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(suspects)
-        })
+        let mut suspects = Vec::new();
+        for share in in_shares(&folders, 4, |share| self.suspects_in(share)) {
+            suspects.append(&mut share?);
+        }
+        Ok(suspects)
     }
 
     fn suspects_in(&self, folders: &[(String, Metadata)]) -> Result<Vec<Suspect>> {
@@ -348,7 +338,7 @@ impl Pass<'_> {
         }
     }
 
-    fn told(&self, places: &Places) -> Vec<Notice> {
+    fn notices(&self, places: &Places) -> Vec<Notice> {
         let mut notices = Vec::new();
         if self.restored > 0 {
             let message = format!(

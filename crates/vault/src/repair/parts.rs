@@ -10,8 +10,10 @@ use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::object_lookup::ObjectLookup;
 use crate::git::process::Git;
+use crate::git::refs::is_per_work_tree;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::run_state::{Current, RunState};
+use crate::paths::create_folder_above;
 use crate::repair::content::{repaired_notice, restore_content};
 use crate::repair::{is_folder, move_aside};
 use crate::repo::git_copy::{self, Extent};
@@ -25,13 +27,10 @@ use ralph_base::files::{
 /// What git leaves in HEAD where refs are kept in reftables.
 const REFTABLE_HEAD: &str = "refs/heads/.invalid";
 
-/// Folders below `refs/` of which every work tree has its own.
-const PER_WORK_TREE: &[&str] = &["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
-
 /// Settings that say where the work tree is; a wrong one locks every command out.
 const SETUP: &[&str] = &["core.bare", "core.worktree"];
 
-/// What was found in the place of the git directory.
+/// What is in the place of the git directory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing, or another repository: all of it has to be rebuilt.
@@ -184,9 +183,7 @@ impl DirectoryRepair<'_> {
             return Ok(None);
         }
         move_aside(&path, self.trash, name)?;
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).tried("create", folder)?;
-        }
+        create_folder_above(&path)?;
         copy_with_time(&kept, &path)?;
         Ok(Some(name.to_owned()))
     }
@@ -240,11 +237,9 @@ fn restore_refs(places: &Places, snapshot: &Snapshot) -> Result<()> {
     let path = repository.common_dir.join("packed-refs");
     let mut packed = packed_in(&read_if_present(&path)?.unwrap_or_default());
     for (name, id) in &snapshot.control.refs {
-        if PER_WORK_TREE.iter().any(|own| name.starts_with(own)) {
+        if is_per_work_tree(name) {
             let path = repository.git_dir.join(name);
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder).tried("create", folder)?;
-            }
+            create_folder_above(&path)?;
             write_whole(&path, format!("{id}\n").as_bytes(), 0o644)?;
         } else if !git_copy::has(vault, name) {
             packed.insert(name.clone(), *id);
@@ -303,7 +298,7 @@ pub(crate) fn rebuild(places: &Places, snapshot: &Snapshot, trash: &Path) -> Res
     Ok(())
 }
 
-/// What is said of a git directory that was made from what the vault holds.
+/// The notice about a git directory that was rebuilt from the vault.
 pub(crate) fn rebuilt_notice(places: &Places) -> Notice {
     let vault = places.vault.folder().display();
     let mut message = format!(
@@ -332,7 +327,7 @@ impl Repo {
     }
 }
 
-/// The same with a git that works on another repository: this one may be locked out.
+/// The same with a git on another repository: wrong settings may lock git out of this one.
 pub(crate) fn repair_setup(
     git: &Git,
     places: &Places,

@@ -41,14 +41,16 @@ struct TraceLine {
 }
 
 impl Repo {
+    fn last_attempt_folder(&self, current: &Current) -> Option<PathBuf> {
+        let last = current.last_attempt.as_ref()?;
+        let vault = &self.places.vault;
+        Some(vault.attempt_folder(&current.intent.run, &last.attempt))
+    }
+
     /// Where git writes what the agent of the last attempt runs; none where there is no such
     /// attempt, or nothing is written.
     fn trace_folder(&self, current: &Current) -> Option<PathBuf> {
-        let last = current.last_attempt.as_ref()?;
-        let folder = self
-            .places
-            .vault
-            .attempt_folder(&current.intent.run, &last.attempt);
+        let folder = self.last_attempt_folder(current)?;
         Some(folder.join("git")).filter(|folder| folder.is_dir())
     }
 
@@ -107,11 +109,7 @@ impl Repo {
 
     /// The second in which the last attempt was given its prompt.
     fn prompted_at(&self, current: &Current) -> Option<i64> {
-        let last = current.last_attempt.as_ref()?;
-        let folder = self
-            .places
-            .vault
-            .attempt_folder(&current.intent.run, &last.attempt);
+        let folder = self.last_attempt_folder(current)?;
         let prompt = std::fs::metadata(folder.join("prompt.md")).ok()?;
         Some(prompt.mtime())
     }
@@ -119,13 +117,9 @@ impl Repo {
     /// True where the log of a ref names a move after the last git command of the agent: after a
     /// crash the user may have worked on.
     pub(crate) fn moved_after_agent(&self, current: &Current, name: &str) -> bool {
-        let Some(last) = &current.last_attempt else {
+        let Some(folder) = self.last_attempt_folder(current) else {
             return false;
         };
-        let folder = self
-            .places
-            .vault
-            .attempt_folder(&current.intent.run, &last.attempt);
         let log = self.log_of(name).unwrap_or_default();
         let Some(moved) = log.last().map(|line| line.time) else {
             return false;

@@ -16,14 +16,14 @@ use crate::git::loose_object::{self, Writer};
 use crate::git::object_id::ObjectId;
 use crate::git::object_lookup::ObjectLookup;
 use crate::git::process::Git;
-use crate::paths::{absolute, show};
+use crate::paths::{absolute, create_private_folder_above, show};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
 use crate::stat::{Stat, stat};
+use crate::threads::in_shares;
 use crate::tree::manifest::{Content, Entry, Kind};
 use crate::tree::scanned::Scanned;
 use ralph_base::files::{Tried, create_private_folder, place, read_if_present};
-use ralph_base::os::processors;
 
 /// File systems take times from a clock that is up to a tick behind the one that `scanned_ns` is from.
 const TICK_NS: i64 = 20_000_000;
@@ -122,9 +122,7 @@ impl Repo {
         let trees = edited.trees.iter().map(|(id, _)| *id);
         let written = blobs.iter().map(|blob| blob.id).chain(trees);
         *self.objects.written.borrow_mut() = written.collect();
-        if let Some(folder) = index.parent() {
-            create_private_folder(folder)?;
-        }
+        create_private_folder_above(&index)?;
         // Git looks again at files that are not older than the index it has: none of what changed
         // since the tree was scanned may pass for older.
         let taken = u64::try_from(order.taken.manifest.scanned_ns - TICK_NS).unwrap_or_default();
@@ -394,20 +392,8 @@ impl Writing<'_> {
         if blobs.len() < MANY {
             return self.write_some(blobs);
         }
-        let share = blobs.len().div_ceil(processors().min(8));
-        std::thread::scope(|scope| {
-            let shares: Vec<_> = blobs
-                .chunks(share)
-                .map(|share| scope.spawn(move || self.write_some(share)))
-                .collect();
-            for share in shares {
-                match share.join() {
-                    Ok(written) => written?,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            Ok(())
-        })
+        let shares = in_shares(blobs, 8, |share| self.write_some(share));
+        shares.into_iter().collect()
     }
 
     fn write_some(&self, blobs: &[Blob]) -> Direct<()> {

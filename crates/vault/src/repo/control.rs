@@ -12,11 +12,11 @@ use super::shape::{Folders, Shape};
 use crate::error::Result;
 use crate::git::object_id::{ObjectId, named_in};
 use crate::git::repository::{Head, Refs, Repository};
+use crate::paths::create_private_folder_above;
 use crate::repo::RepairFor;
 use crate::repo::git_paths::IN_PROGRESS;
 use ralph_base::files::{
-    Tried, absent, copy_with_time, create_private_folder, move_away, move_if_there,
-    read_if_present, write_whole,
+    Tried, absent, copy_with_time, move_away, move_if_there, read_if_present, write_whole,
 };
 
 /// A hook or info file larger than this is not kept byte for byte.
@@ -307,18 +307,14 @@ fn restore_file(repository: &Repository, file: &ControlFile, trash: &Path) -> Re
         Ok(_) => move_away(&full, &aside)?,
         Err(_) => {}
     }
-    if let Some(parent) = full.parent() {
-        create_private_folder(parent)?;
-    }
+    create_private_folder_above(&full)?;
     write_whole(&full, &file.bytes, file.mode)?;
     Ok(true)
 }
 
 /// Keeps what is in a file that is about to be replaced.
 fn keep_copy(full: &Path, aside: &Path) -> Result<()> {
-    if let Some(parent) = aside.parent() {
-        create_private_folder(parent)?;
-    }
+    create_private_folder_above(aside)?;
     if fs::hard_link(full, aside).is_err() && copy_with_time(full, aside).is_err() {
         move_away(full, aside)?;
     }
@@ -333,9 +329,7 @@ fn restore_link(full: &Path, link: &Path, trash: &Path) -> Result<bool> {
     if fs::symlink_metadata(full).is_ok() {
         move_away(full, &trash.with_extension("replaced"))?;
     }
-    if let Some(parent) = full.parent() {
-        create_private_folder(parent)?;
-    }
+    create_private_folder_above(full)?;
     std::os::unix::fs::symlink(link, full).tried("create", full)?;
     Ok(true)
 }

@@ -12,13 +12,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::objects::now_ns;
 use super::shape::Shape;
 use crate::error::Result;
 use crate::git::repository::Repository;
-use crate::paths::normal;
+use crate::paths::{create_folder_above, normal};
 use crate::repo::{Places, RepairFor, Repo};
-use crate::stat::{changed_ns, clock_slack_ns};
+use crate::stat::{Stat, changed_ns, clock_slack_ns, now_ns, stat};
 use crate::store::{TOKEN_FILE, VaultFolder};
 use ralph_base::files::{
     Tried, absent, copy_with_time, create_private_folder, read_if_present, read_line_file,
@@ -54,23 +53,15 @@ const OF_SNAPSHOT: &[&str] = &[
 /// The copy, and what is known of its files.
 #[derive(Debug, Default)]
 pub(crate) struct GitCopy {
-    seen: HashMap<PathBuf, Stamp>,
+    /// The fields of each file when it was copied last.
+    last_copied: HashMap<PathBuf, Stat>,
     /// Everything the copy has, once it was brought up to date.
     present: Option<HashSet<PathBuf>>,
     /// When anything in the git directory changed last, apart from objects.
-    youngest_ns: i128,
+    youngest_ns: i64,
     /// Bytes copied because they could not be linked.
     copied: u64,
     left_out: Option<Vec<String>>,
-}
-
-/// What changes with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    size: u64,
-    modified_ns: i128,
-    changed_ns: i128,
 }
 
 /// How much of what is missing is restored from the copy.
@@ -108,7 +99,7 @@ impl Repo {
 #[derive(Debug)]
 pub(crate) struct Untouched {
     /// When anything in it changed last.
-    pub since_ns: i128,
+    pub since_ns: i64,
     pub shape: Shape,
     /// The folders that hold objects, by their names below `objects`.
     pub object_folders: Vec<(String, Metadata)>,
@@ -158,7 +149,7 @@ impl GitCopy {
             }
             if is_first || !is_constant(&path) {
                 let _ = fs::remove_file(target.join(&path));
-                self.seen.remove(&path);
+                self.last_copied.remove(&path);
             } else {
                 found.insert(path);
             }
@@ -239,16 +230,16 @@ impl Visit<'_> {
     }
 
     fn file(&mut self, path: PathBuf, metadata: &Metadata) {
-        let stamp = Stamp::of(metadata);
-        if self.copy.seen.get(&path) != Some(&stamp) {
+        let now = stat(metadata);
+        if self.copy.last_copied.get(&path) != Some(&now) {
             let (from, to) = (
                 self.repository.common_dir.join(&path),
                 self.target.join(&path),
             );
             let is_log = path.starts_with("logs");
-            let seen = self.copy.seen.get(&path).filter(|_| is_log).copied();
-            let is_kept = is_same(&stamp, metadata, &to)
-                || seen.is_some_and(|seen| append(&seen, &stamp, &from, &to).is_ok())
+            let seen = self.copy.last_copied.get(&path).filter(|_| is_log).copied();
+            let is_kept = is_same(&now, metadata, &to)
+                || seen.is_some_and(|seen| append(&seen, &now, &from, &to).is_ok())
                 || self.copy.keep(&from, &to, metadata, is_constant(&path));
             if !is_kept {
                 self.leave_out(&path);
@@ -256,10 +247,10 @@ impl Visit<'_> {
             }
             // Where times are whole seconds, one that changed just now is copied again: its time may
             // not show the next change.
-            let is_coarse = stamp.changed_ns % 1_000_000_000 == 0;
-            let age = now_ns() - stamp.changed_ns.max(stamp.modified_ns);
-            if !is_coarse || age > clock_slack_ns(stamp.changed_ns) {
-                self.copy.seen.insert(path.clone(), stamp);
+            let is_coarse = now.changed_ns % 1_000_000_000 == 0;
+            let age = now_ns().saturating_sub(now.changed_ns.max(now.modified_ns));
+            if !is_coarse || age > clock_slack_ns(now.changed_ns) {
+                self.copy.last_copied.insert(path.clone(), now);
             }
         }
         self.found.insert(path);
@@ -301,20 +292,8 @@ impl GitCopy {
     }
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-        Self {
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified_ns: ns(metadata.mtime(), metadata.mtime_nsec()),
-            changed_ns: ns(metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-}
-
 /// Copies what a log has gained; an error where it did more than grow.
-fn append(seen: &Stamp, now: &Stamp, from: &Path, to: &Path) -> io::Result<()> {
+fn append(seen: &Stat, now: &Stat, from: &Path, to: &Path) -> io::Result<()> {
     let copied = fs::symlink_metadata(to)?;
     if seen.inode != now.inode || seen.size >= now.size || copied.len() != seen.size {
         return Err(io::ErrorKind::InvalidData.into());
@@ -327,22 +306,22 @@ fn append(seen: &Stamp, now: &Stamp, from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// True where an earlier process made this copy of the file as it is.
-fn is_same(source: &Stamp, metadata: &Metadata, copy: &Path) -> bool {
+fn is_same(source: &Stat, metadata: &Metadata, copy: &Path) -> bool {
     let Ok(present) = fs::symlink_metadata(copy) else {
         return false;
     };
-    let copied = Stamp::of(&present);
+    let copied = stat(&present);
     if (present.dev(), copied.inode) == (metadata.dev(), source.inode) {
         return true;
     }
     present.is_file()
         && (copied.size, copied.modified_ns) == (source.size, source.modified_ns)
-        && copied.changed_ns - source.modified_ns > clock_slack_ns(source.modified_ns)
+        && copied.changed_ns.saturating_sub(source.modified_ns) > clock_slack_ns(source.modified_ns)
 }
 
 /// True where nothing is younger than it was. Times of the future say nothing: the clock was set back.
 /// Nor do whole seconds, in which much can happen.
-fn is_untouched(since_ns: i128, youngest_ns: i128, now_ns: i128) -> bool {
+fn is_untouched(since_ns: i64, youngest_ns: i64, now_ns: i64) -> bool {
     let is_whole_second = since_ns % 1_000_000_000 == 0;
     !is_whole_second && since_ns > 0 && since_ns <= now_ns && youngest_ns <= since_ns
 }
@@ -487,9 +466,7 @@ fn write_back(repository: &Repository, from: &Path, part: &Path) -> Result<bool>
     if fs::symlink_metadata(&target).is_ok() {
         return Ok(false);
     }
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent).tried("create", parent)?;
-    }
+    create_folder_above(&target)?;
     if metadata.is_symlink() {
         let link = fs::read_link(&source).tried("read", &source)?;
         std::os::unix::fs::symlink(link, &target).tried("create", &target)?;
@@ -545,7 +522,7 @@ mod tests {
     fn a_log_is_copied_by_what_it_gained() {
         let folder = tempfile::tempdir().unwrap();
         let (from, to) = (folder.path().join("log"), folder.path().join("copy"));
-        let stamp = || Stamp::of(&fs::symlink_metadata(&from).unwrap());
+        let stamp = || stat(&fs::symlink_metadata(&from).unwrap());
         fs::write(&from, "one\n").unwrap();
         fs::copy(&from, &to).unwrap();
         let seen = stamp();

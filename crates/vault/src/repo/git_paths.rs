@@ -2,6 +2,7 @@
 //! looked into.
 
 use crate::git::loose_object::is_folder;
+use crate::paths::is_at_or_below;
 use crate::store::TOKEN_FILE;
 
 /// Folders below the git directory that are looked into, with all below them.
@@ -82,11 +83,6 @@ pub(crate) const ALTERNATES: &str = "objects/info/alternates";
 
 pub(crate) fn is_looked_into(path: &str) -> bool {
     FLAT.contains(&path) || DEEP.iter().any(|folder| is_at_or_below(path, folder))
-}
-
-pub(crate) fn is_at_or_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 pub(crate) fn has_few_files(path: &str) -> bool {

@@ -13,22 +13,23 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Who makes commits by a configuration and by what `git var -l` says. None where it has guessed a part of it: a commit it would refuse.
+    /// Who makes commits, by a configuration and by the answer of `git var -l`. None where git guessed a
+    /// part of that answer: with a guessed identity it refuses to commit.
     pub(super) fn named(
         config: &str,
         variables: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Option<Self> {
-        let is_said = |text: String| text.contains(|c: char| c.is_ascii_alphanumeric());
+        let has_letters = |text: String| text.contains(|c: char| c.is_ascii_alphanumeric());
         let is_named = |role: &str, part: &str| {
             let places = [role, "user"].map(|section| format!("{section}.{part}"));
             let variable = variable(&format!("GIT_{role}_{part}").to_uppercase());
             // Git uses the first that is set, even where it is empty.
-            let said = variable.or_else(|| {
+            let value = variable.or_else(|| {
                 let mut values = places.iter().map(|key| value_of(config, key));
                 values.find_map(|value| value)
             });
-            said.is_some_and(is_said)
+            value.is_some_and(has_letters)
         };
         let of = |role: &str| {
             if !["name", "email"].iter().all(|part| is_named(role, part)) {

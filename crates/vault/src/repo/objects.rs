@@ -6,17 +6,17 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::Result;
 use crate::git::loose_object;
 use crate::git::object_id::{ObjectFormat, ObjectId};
 use crate::git::object_lookup::ObjectLookup;
+use crate::paths::create_folder_above;
 use crate::repo::Places;
-use crate::stat::{changed_ns, clock_slack_ns};
+use crate::stat::{changed_ns, clock_slack_ns, modified_ns, now_ns};
 use crate::tree::lock;
 use ralph_base::files::{FileError, Tried, absent, create_private_folder, read_plain, write_whole};
 use ralph_base::sparse;
@@ -110,7 +110,7 @@ impl Objects {
 /// What was linked already.
 #[derive(Debug, Default)]
 struct ObjectLinks {
-    seen: HashMap<String, i128>,
+    seen: HashMap<String, i64>,
 }
 
 impl ObjectLinks {
@@ -142,8 +142,7 @@ impl ObjectLinks {
         if !metadata.is_dir() {
             return Ok(());
         }
-        let modified =
-            i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+        let modified = modified_ns(metadata);
         if self.seen.get(name) == Some(&modified) {
             return Ok(());
         }
@@ -177,7 +176,7 @@ impl ObjectLinks {
             link(&source.join(&file), &target.join(&file))?;
         }
         // One that changed just now is looked at again: its time may not show the next change.
-        if now_ns() - modified > clock_slack_ns(modified) {
+        if now_ns().saturating_sub(modified) > clock_slack_ns(modified) {
             self.seen.insert(name.to_owned(), modified);
         }
         Ok(())
@@ -204,9 +203,7 @@ pub(crate) fn link(from: &Path, to: &Path) -> Result<(), FileError> {
             // `git gc` removes folders that it finds empty.
             Err(error) if absent(&error) && fs::symlink_metadata(from).is_ok() && tries > 0 => {
                 tries -= 1;
-                if let Some(folder) = to.parent() {
-                    fs::create_dir_all(folder).tried("create", folder)?;
-                }
+                create_folder_above(to)?;
             }
             Err(error) if absent(&error) => return Ok(()),
             other => return other.tried("link", to),
@@ -252,14 +249,6 @@ fn copy_alternates(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn now_ns() -> i128 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |elapsed| {
-            i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX)
-        })
-}
-
 impl Places {
     /// Links all objects of the vault's store into the repository.
     pub(crate) fn link_objects_back(&self) -> Result<()> {
@@ -294,7 +283,7 @@ pub(crate) struct ObjectListings {
 /// What was in a folder since it changed last.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    changed_ns: i128,
+    changed_ns: i64,
     names: Arc<[OsString]>,
 }
 

@@ -10,7 +10,7 @@ use super::agent_git::Traced;
 use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
 use crate::git::process::{Git, nul_separated};
-use crate::git::ref_log::{Committer, LogLine, parse, since};
+use crate::git::ref_log::{LogLine, parse, since};
 use crate::journal::run_state::Current;
 use crate::repo::Repo;
 use crate::repo::agent_git::is_start_of_rebase;
@@ -108,7 +108,7 @@ impl Repo {
 
 /// The log of a ref as git lists it; none where there is none.
 pub(crate) fn listed_log(git: &Git, name: &str) -> Option<Vec<LogLine>> {
-    let format = "--format=%H%n%gd%n%gn%n%ge%n%gs%x00";
+    let format = "--format=%H%n%gd%n%gn <%ge>%n%gs%x00";
     let args = ["reflog", "show", "--date=raw", format, name, "--"];
     let listing = git.run(args).ok()?;
     let mut lines: Vec<LogLine> = nul_separated(&listing).filter_map(listed).collect();
@@ -119,18 +119,14 @@ pub(crate) fn listed_log(git: &Git, name: &str) -> Option<Vec<LogLine>> {
     Some(lines)
 }
 
-/// `id`, `ref@{seconds zone}`, name, address and the message, on a line each.
+/// `id`, `ref@{seconds zone}`, `name <address>` and the message, on a line each.
 fn listed(text: &[u8]) -> Option<LogLine> {
     let text = String::from_utf8_lossy(text);
-    let mut lines = text.trim_start_matches('\n').splitn(5, '\n');
+    let mut lines = text.trim_start_matches('\n').splitn(4, '\n');
     let new = ObjectId::parse(lines.next()?.as_bytes())?;
     let (_, date) = lines.next()?.rsplit_once("@{")?;
-    let committer = Committer {
-        date: date.trim_end_matches('}').to_owned(),
-        name: lines.next()?.to_owned(),
-        mail: lines.next()?.to_owned(),
-    };
-    LogLine::listed(new, &committer, lines.next().unwrap_or_default())
+    let who = format!("{} {}", lines.next()?, date.trim_end_matches('}'));
+    LogLine::listed(new, &who, lines.next().unwrap_or_default())
 }
 
 impl Traced {

@@ -32,7 +32,7 @@ const ORDINARY: &[(&str, &[&str])] = &[
     ("i18n.commitencoding", &["utf-8", "utf8"]),
 ];
 
-/// What git said when the run began.
+/// What git answered when the run began.
 #[derive(Debug)]
 pub(crate) struct RawSettings {
     /// The user's configuration, flat.
@@ -78,8 +78,8 @@ pub(crate) enum Converted {
 impl Repo {
     /// The settings of this run.
     pub(crate) fn settings(&self) -> &Settings {
-        if let Some(known) = self.settings.get() {
-            return known;
+        if let Some(settings) = self.settings.get() {
+            return settings;
         }
         let config = self.places.vault.scratch("work").join("config");
         let variables = self.gits.work.run(["var", "-l"]).unwrap_or_default();
@@ -89,7 +89,7 @@ impl Repo {
         })
     }
 
-    /// Takes the settings from what git said.
+    /// Keeps the settings that git answered with.
     pub(crate) fn learn_settings(&self, raw: &RawSettings) -> &Settings {
         let attributes = self.places.vault.scratch("work").join("info/attributes");
         self.settings.get_or_init(|| Settings::new(raw, attributes))
@@ -157,10 +157,10 @@ impl Settings {
         }
     }
 
-    /// Looks at the attributes that hold for a path, folder by folder.
+    /// What may become of a file, by the attributes of each folder above it.
     pub(crate) fn of(&self, top: &Path, path: &[u8], seen: &mut Folders) -> Converted {
         let mut worst = *seen.outside.get_or_insert_with(|| {
-            let outside = self.outside.iter().map(|file| said_in(file));
+            let outside = self.outside.iter().map(|file| conversion_by(file));
             let lines = if self.line_endings == LineEndings::Converted {
                 Converted::Lines
             } else {
@@ -172,8 +172,8 @@ impl Settings {
         for end in std::iter::once(0).chain(slashes) {
             let folder = &path[..end];
             if !seen.inside.contains_key(folder) {
-                let said = said_in(&absolute(top, folder).join(".gitattributes"));
-                seen.inside.insert(folder.to_vec(), said);
+                let converted = conversion_by(&absolute(top, folder).join(".gitattributes"));
+                seen.inside.insert(folder.to_vec(), converted);
             }
             worst = worst.max(seen.inside.get(folder).copied().unwrap_or(worst));
         }
@@ -181,15 +181,15 @@ impl Settings {
     }
 }
 
-/// What was found out already.
+/// What attributes do to the files of folders that were checked already.
 #[derive(Debug, Default)]
 pub(crate) struct Folders {
     outside: Option<Converted>,
     inside: HashMap<Vec<u8>, Converted>,
 }
 
-/// What a file of attributes may do to the files it speaks of.
-fn said_in(file: &Path) -> Converted {
+/// What a file of attributes may do to the files that it names.
+fn conversion_by(file: &Path) -> Converted {
     let is_link = fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink());
     match read_if_present(file) {
         Ok(None) if !is_link => Converted::Never,

@@ -12,10 +12,11 @@ use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use super::git_paths::{
-    ALTERNATES, FOLDERS, has_few_files, is_at_or_below, is_fan_out, is_file_path, is_looked_into,
+    ALTERNATES, FOLDERS, has_few_files, is_fan_out, is_file_path, is_looked_into,
 };
 use crate::error::Result;
 use crate::git::repository::Repository;
+use crate::paths::{create_folder_above, is_at_or_below};
 use crate::repo::RepairFor;
 use crate::stat::changed_ns;
 use ralph_base::files::{Tried, absent, copy_with_time, free_name, make_writable, move_away};
@@ -76,7 +77,7 @@ pub struct Shape {
 pub struct Times {
     /// When anything in it changed last, apart from objects and what is deep in folders that git does
     /// not know.
-    pub youngest_ns: i128,
+    pub youngest_ns: i64,
     /// The folders that hold objects, by their names below `objects`.
     pub object_folders: Vec<(String, Metadata)>,
 }
@@ -99,7 +100,7 @@ impl Shape {
     fn read_in(repository: &Repository, folders: Folders) -> (Self, Times) {
         let top = fs::symlink_metadata(&repository.work_tree).ok();
         let mut times = Times {
-            youngest_ns: i128::MIN,
+            youngest_ns: i64::MIN,
             object_folders: Vec::new(),
         };
         let mut record = |root: &Path| {
@@ -378,9 +379,7 @@ fn restore_missing(full: &Path, node: &Node) -> Result<()> {
     match node {
         Node::Folder { .. } => fs::create_dir_all(full).tried("create", full)?,
         Node::Link { to } => {
-            if let Some(parent) = full.parent() {
-                fs::create_dir_all(parent).tried("create", parent)?;
-            }
+            create_folder_above(full)?;
             std::os::unix::fs::symlink(to, full).tried("create", full)?;
         }
         Node::File { .. } | Node::Special => {}

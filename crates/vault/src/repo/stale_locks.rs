@@ -25,7 +25,7 @@ const QUIET_MS: i64 = 500;
 /// Clocks of file systems run late by as much.
 const SLACK_MS: i64 = 1000;
 
-/// What is known of a lock file.
+/// The state of a lock file.
 enum Lock {
     Gone,
     Stale {
@@ -42,9 +42,9 @@ impl Repo {
     pub(crate) fn free_lock(&self, lock: &Path, trash: &Path) -> Result<bool> {
         let mut holder = None;
         for _ in 0..TRIES {
-            match self.look_at_lock(lock) {
+            match self.inspect(lock) {
                 Lock::Gone => return Ok(false),
-                Lock::Stale { inode } if take_aside(lock, inode, trash)? => return Ok(true),
+                Lock::Stale { inode } if move_lock_aside(lock, inode, trash)? => return Ok(true),
                 Lock::Old => return Err(old(lock)),
                 Lock::Held(found) => holder = Some(found),
                 Lock::Stale { .. } | Lock::Quieting => {}
@@ -58,8 +58,8 @@ impl Repo {
     pub(crate) fn free_if_stale(&self, lock: &Path, trash: &Path) -> Result<bool> {
         let tries = QUIET_MS / 50 + 2;
         for _ in 0..tries {
-            match self.look_at_lock(lock) {
-                Lock::Stale { inode } => return take_aside(lock, inode, trash),
+            match self.inspect(lock) {
+                Lock::Stale { inode } => return move_lock_aside(lock, inode, trash),
                 Lock::Quieting => std::thread::sleep(PAUSE),
                 Lock::Gone | Lock::Held(_) | Lock::Old => return Ok(false),
             }
@@ -67,21 +67,23 @@ impl Repo {
         Ok(false)
     }
 
-    fn look_at_lock(&self, lock: &Path) -> Lock {
-        let Ok(seen) = fs::symlink_metadata(lock) else {
+    fn inspect(&self, lock: &Path) -> Lock {
+        let Ok(metadata) = fs::symlink_metadata(lock) else {
             return Lock::Gone;
         };
         if let Some(holder) = holder(lock, &self.places.repository) {
             return Lock::Held(holder);
         }
-        let at = seen.ctime() * 1000 + seen.ctime_nsec() / 1_000_000;
+        let at = metadata.ctime() * 1000 + metadata.ctime_nsec() / 1_000_000;
         if at + SLACK_MS < self.began_ms() {
             return Lock::Old;
         }
         if jiff::Timestamp::now().as_millisecond() - at < QUIET_MS {
             return Lock::Quieting;
         }
-        Lock::Stale { inode: seen.ino() }
+        Lock::Stale {
+            inode: metadata.ino(),
+        }
     }
 
     /// When the last attempt began, or the run; in milliseconds.
@@ -99,7 +101,7 @@ impl Repo {
 }
 
 /// Moves a lock aside; false where it is another one by now.
-fn take_aside(lock: &Path, inode: u64, trash: &Path) -> Result<bool> {
+fn move_lock_aside(lock: &Path, inode: u64, trash: &Path) -> Result<bool> {
     let is_same = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.ino() == inode);
     if !is_same(lock) {
         return Ok(false);
@@ -119,7 +121,7 @@ fn take_aside(lock: &Path, inode: u64, trash: &Path) -> Result<bool> {
     Ok(true)
 }
 
-pub(crate) fn told(lock: &Path) -> Notice {
+pub(crate) fn moved_notice(lock: &Path) -> Notice {
     let message = format!("moved `{}` aside: no process held it", lock.display());
     Notice::new("stale_lock", message)
 }

@@ -18,9 +18,10 @@ use crate::git::ref_log::{LogLine, chained, parse};
 use crate::git::repository::{Head, Refs};
 use crate::journal::run_state::Current;
 use crate::journal::steps::STASH;
+use crate::paths::{create_folder_above, create_private_folder_above};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
-use ralph_base::files::{FileError, Tried, create_private_folder, read_if_present, write_whole};
+use ralph_base::files::{FileError, Tried, read_if_present, write_whole};
 
 /// How often, and how long apart, a stash that moves is looked at again.
 const TRIES: u32 = 100;
@@ -164,9 +165,7 @@ impl Repo {
         };
         let lock = shared.join(format!("{STASH}.lock"));
         self.free_lock(&lock, trash)?;
-        if let Some(folder) = lock.parent() {
-            fs::create_dir_all(folder).tried("create", folder)?;
-        }
+        create_folder_above(&lock)?;
         let mut file = match File::create_new(&lock) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             other => other.tried("create", &lock)?,
@@ -363,13 +362,9 @@ fn replace_log(path: &Path, seen: &[u8], log: &[u8], trash: &Path) -> Result<boo
         return Ok(false);
     }
     let aside = trash.join("git").join(LOG);
-    if let Some(folder) = aside.parent() {
-        create_private_folder(folder)?;
-    }
+    create_private_folder_above(&aside)?;
     write_whole(&aside, &now, 0o600)?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).tried("create", folder)?;
-    }
+    create_folder_above(path)?;
     write_whole(path, log, 0o644)?;
     Ok(true)
 }

@@ -10,6 +10,7 @@ use crate::git::access::{Direct, Reason};
 use crate::git::object_id::ObjectId;
 use crate::git::refs::{RefChange, RefUpdate};
 use crate::git::repository::{Head, Refs, Repository};
+use crate::paths::is_at_or_below;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use ralph_base::durability;
@@ -116,11 +117,7 @@ impl Repo {
     /// Refs that leave no room for a name (`ralph` for `ralph/x`) move to the vault.
     fn clear_the_way(&self, name: &str, refs: &Refs) -> Result<()> {
         let in_the_way = |other: &str| {
-            let below = |one: &str, two: &str| {
-                one.strip_prefix(two)
-                    .is_some_and(|rest| rest.starts_with('/'))
-            };
-            below(other, name) || below(name, other)
+            other != name && (is_at_or_below(other, name) || is_at_or_below(name, other))
         };
         let folder = format!("refs/displaced/{}", ralph_base::random_name::random_name(8));
         for (other, id) in refs.iter().filter(|(other, _)| in_the_way(other)) {

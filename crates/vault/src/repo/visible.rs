@@ -18,7 +18,7 @@ use crate::tree::scanned::Scanned;
 use ralph_base::files::{Tried, create_private_folder, write_whole};
 use ralph_base::temporary_files::is_temporary;
 
-/// Git was asked for the settings; see [`Vault::ask_settings`].
+/// Git is answering what the settings are; see [`Repo::ask_settings`].
 #[derive(Debug)]
 pub(crate) struct AskedSettings {
     config: Started,

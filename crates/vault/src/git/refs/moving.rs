@@ -10,6 +10,7 @@ use crate::git::access::{Direct, NotDirect, Reason};
 use crate::git::loose_object;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Repository};
+use crate::paths::is_at_or_below;
 use ralph_base::durability;
 use ralph_base::files::{FileError, Tried, absent};
 use ralph_base::kill_point::{Point, reached};
@@ -96,14 +97,10 @@ impl RefUpdate<'_> {
         }
         let lock = self.lock(&branch, &at.to_string())?;
         reached(Point::Locked);
-        let is_below = |one: &str, two: &str| {
-            let rest = one.strip_prefix(two);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         let refs = files.list(repository)?;
         if refs
             .keys()
-            .any(|it| is_below(it, name) || is_below(name, it))
+            .any(|it| is_at_or_below(it, name) || is_at_or_below(name, it))
         {
             return Err(busy());
         }

@@ -154,10 +154,10 @@ fn packed_refs_are_read_again_only_where_their_file_changed() {
     let mut reader = reader(&repository);
     read(&mut reader, &repository).unwrap();
     assert!(reader.packed.is_none(), "so young a file may change unseen");
-    let stamp = super::Stamp::of(&fs::symlink_metadata(&path).unwrap());
+    let stat = crate::stat::stat(&fs::symlink_metadata(&path).unwrap());
     let refs = Refs::from([("refs/heads/known".to_owned(), repository.format.zero())]);
     reader.packed = Some(super::Packed {
-        stamp,
+        stat,
         refs: refs.into(),
     });
     let refs = read(&mut reader, &repository).unwrap();

@@ -9,9 +9,9 @@ use super::{Keeper, READ_WHOLE, Suspects, open_no_link};
 use crate::error::Result;
 use crate::git::loose_object::Writer;
 use crate::git::object_id::ObjectId;
+use crate::threads::in_shares;
 use crate::tree::manifest::{Content, Entry, Found, Kind, Lane};
 use ralph_base::files::{FileError, Tried};
-use ralph_base::os::processors;
 
 /// How many files are worth a second thread.
 const MANY: usize = 64;
@@ -35,24 +35,14 @@ impl Keeper<'_> {
             .map(|found| (found, self.base.entries.get(&found.path)))
             .filter(|(found, old)| self.lane_of(found, *old) == Lane::Committed)
             .collect();
-        let threads = processors();
-        if small.len() < MANY || threads == 1 {
+        if small.len() < MANY {
             return self.keep_some(&small);
         }
-        std::thread::scope(|scope| {
-            let shares: Vec<_> = small
-                .chunks(small.len().div_ceil(threads.min(8)))
-                .map(|share| scope.spawn(move || self.keep_some(share)))
-                .collect();
-            let mut kept = Kept::with_capacity(small.len());
-            for share in shares {
-                kept.extend(match share.join() {
-                    Ok(share) => share?,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                });
-            }
-            Ok(kept)
-        })
+        let mut kept = Kept::with_capacity(small.len());
+        for share in in_shares(&small, 8, |share| self.keep_some(share)) {
+            kept.extend(share?);
+        }
+        Ok(kept)
     }
 
     fn keep_some(&self, small: &[Small<'_>]) -> Result<Kept> {
