@@ -13,9 +13,9 @@ mod gate_run;
 mod gating;
 pub mod housekeeping;
 pub(crate) mod outside;
+mod passed_gates;
 mod perform;
 pub mod prepare;
-pub(crate) mod refusal;
 pub mod repair;
 mod signals;
 mod spent_so_far;
@@ -64,9 +64,6 @@ pub(crate) const REPAIR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What an agent or a gate leaves running may end by itself for this long after it.
 const LEAK_GRACE: Duration = Duration::from_millis(300);
-
-/// What to do where a step failed and nothing better is known.
-const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
 
 /// Where the records of a run go.
 #[derive(Debug)]
@@ -350,13 +347,6 @@ impl Engine {
             self.recorder.record(notice.into()).await?;
         }
         Ok(())
-    }
-
-    /// What to do about a step that did not work, and what is safe.
-    fn hint_about(&self, error: &CheckpointError) -> String {
-        let gone = self.vault_gone();
-        gone.or_else(|| error.hint())
-            .unwrap_or_else(|| NOTHING_LOST.to_owned())
     }
 
     /// What to know where the vault was removed during the run: the cause of whatever failed.

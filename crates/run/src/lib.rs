@@ -19,7 +19,6 @@
 //! | [`records`] | events, the file they are kept in, and the folds of them |
 //! | `prompt` | the prompt of an attempt |
 //! | [`agent`] | an agent of the settings as a process |
-//! | `gates` | commands that check an attempt, and which trees they passed on |
 //! | [`machine`] | the decisions, as a state machine without I/O |
 //! | [`history`], [`receipt`], [`learnings`] | past runs, what one did, and the notes agents keep for a change |
 //! | [`engine`] | repair, prepare, then the loop that performs the effects |
@@ -34,7 +33,6 @@ pub mod doctor;
 pub mod engine;
 pub mod failure;
 pub mod finishing;
-pub(crate) mod gates;
 pub mod history;
 pub mod init;
 pub mod learnings;

@@ -10,7 +10,6 @@ mod baseline;
 mod budget;
 mod carry;
 mod checks;
-mod choosing;
 mod ending;
 mod failed_attempt;
 mod io;
@@ -40,8 +39,8 @@ pub use self::carry::Carry;
 use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
 pub use self::io::{
-    AgentEnd, AgentExit, AgentStart, Branch, Effect, Ground, Input, StoppedBy, StoryCheck,
-    StoryView, Ticket, Timer, TimerKind, UserCommand,
+    AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Effect, GateRequest, Ground, Input,
+    Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::stories::Current;
 use self::whole::Whole;
@@ -49,11 +48,12 @@ use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
 pub use crate::prompt::Previous;
-use crate::records::event::{Event, FinishChoice, GateResult, Outcome};
+use crate::records::event::{Event, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
 use crate::words::{between, in_ms};
 use ralph_agents::agent_event::Usage;
-use ralph_base::ids::StoryId;
+use ralph_base::ids::{AttemptId, StoryId};
+use ralph_vault::Begun;
 use ralph_vault::journal::reopening::Reopening;
 
 /// What to do where a step was never answered: a fault of this program, not of the user's.
@@ -71,26 +71,17 @@ pub struct Setup {
     pub policy: Policy,
     /// The folder the logs of gates are kept in.
     pub gate_logs: String,
-    /// Whether an earlier run is continued.
-    pub origin: Origin,
+    /// The interrupted or stopped run that is resumed, whose branch exists; none for a new run.
+    pub resumed: Option<Resumption>,
     /// Gates that earlier runs asked where the work on the change began, and whether each was red.
     pub began: BTreeMap<String, bool>,
-}
-
-/// Whether a run is new.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Origin {
-    /// A new run.
-    Fresh,
-    /// Resumes an interrupted or stopped run, whose branch exists.
-    Resumed(Box<Resumption>),
 }
 
 /// What is known of a run that is resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resumption {
     /// The story it was at, if it was at one.
-    pub carry: Option<Carry>,
+    pub carry: Option<(StoryId, Carry)>,
     /// What the run used so far.
     pub used: Used,
     /// What each of its stories used so far.
@@ -115,7 +106,7 @@ pub struct Machine {
     /// The only ticket an answer may carry.
     pending: Option<Ticket>,
     /// The checkpoint branch, once it is there.
-    branch: Option<Branch>,
+    branch: Option<Begun>,
     stop: Option<Stop>,
     /// The system wants the program gone: the user is not asked any more.
     leaving: bool,
@@ -280,18 +271,14 @@ struct Tally {
 impl Machine {
     /// A loop that has not started.
     pub fn new(setup: Setup) -> Self {
-        let is_start = setup.origin == Origin::Fresh;
+        let is_start = setup.resumed.is_none();
         let mut checkpoint_verdicts =
             CheckpointVerdicts::unknown(setup.policy.gates.len(), is_start);
-        let earlier = match setup.origin.clone() {
-            Origin::Fresh => Resumption::default(),
-            Origin::Resumed(resumption) => *resumption,
-        };
+        let earlier = setup.resumed.clone().unwrap_or_default();
         checkpoint_verdicts.began(&setup.policy.gates, |gate| {
             let was_red = earlier.red_before.contains(gate).then_some(true);
             setup.began.get(gate).copied().or(was_red)
         });
-        let left = earlier.carry.into_iter();
         Self {
             setup,
             phase: Phase::New,
@@ -316,7 +303,7 @@ impl Machine {
             deferred: HashSet::new(),
             skipped: BTreeSet::new(),
             completed: HashSet::new(),
-            left: left.map(|it| (it.story.clone(), it)).collect(),
+            left: earlier.carry.into_iter().collect(),
             attempts: earlier.attempts,
             over_since: None,
             under_way: None,
@@ -363,77 +350,77 @@ impl Machine {
             (phase, Input::Stop { request, by }) => self.on_stop(phase, request, by),
             (phase, Input::User(command)) => self.on_user(phase, command),
             (phase, Input::TimerFired(timer)) => self.on_timer(phase, timer.kind),
-            (
-                phase,
-                Input::StepFailed {
-                    what, reason, hint, ..
-                },
-            ) => self.on_step_failed(phase, format!("{what}: {reason}"), hint),
-            (Phase::Working(work), input) => self.on_agent(work, input),
-            (phase, input) => self.on_answer(phase, input),
+            (phase, Input::Answer(_, answer)) => self.on_answer(phase, answer),
         }
     }
 
-    fn on_answer(&mut self, phase: Phase, input: Input) -> Phase {
-        match (phase, input) {
-            (Phase::Reading, Input::Backlog { stories, .. }) => self.on_backlog(stories),
-            (Phase::Beginning, Input::BeginDone { branch, .. }) => self.on_begun(branch),
-            (
-                Phase::Baseline(baseline),
-                Input::GateEnded {
-                    result, duration, ..
-                },
-            ) => self.on_baseline_ended(baseline, result, duration),
-            (Phase::Checking(attempt), Input::StoryChecked { check, .. }) => {
+    fn on_answer(&mut self, phase: Phase, answer: Answer) -> Phase {
+        match (phase, answer) {
+            (phase, Answer::Failed(failure)) => self.on_step_failed(phase, failure),
+            (Phase::Working(work), answer) => self.on_agent(work, answer),
+            (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
+            (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
+            (Phase::Baseline(baseline), Answer::GateEnded { result, duration }) => {
+                self.on_baseline_ended(baseline, result, duration)
+            }
+            (Phase::Checking(attempt), Answer::StoryChecked(check)) => {
                 self.on_checked(attempt, check)
             }
-            (
-                Phase::Gating(gating),
-                Input::GateEnded {
-                    result, duration, ..
-                },
-            ) => self.on_gate_ended(gating, result, duration),
-            (
-                Phase::Whole(whole),
-                Input::GateEnded {
-                    result, duration, ..
-                },
-            ) => self.on_whole_ended(whole, result, duration),
-            (Phase::RecallingGates(story), Input::GatesRecalled { commit, green, .. }) => {
+            (Phase::Gating(gating), Answer::GateEnded { result, duration }) => {
+                self.on_gate_ended(gating, result, duration)
+            }
+            (Phase::Whole(whole), Answer::GateEnded { result, duration }) => {
+                self.on_whole_ended(whole, result, duration)
+            }
+            (Phase::RecallingGates(story), Answer::GatesRecalled { commit, green }) => {
                 self.on_gates_recalled(story, commit, &green)
             }
-            (Phase::Reopening(reopening), Input::Reopened { commit, .. }) => {
+            (Phase::Reopening(reopening), Answer::Reopened(commit)) => {
                 self.on_reopened(reopening, &commit)
             }
-            (Phase::Ticking(verified), Input::Ticked { tasks, .. }) => {
-                self.on_ticked(verified, &tasks)
-            }
+            (Phase::Ticking(verified), Answer::Ticked(tasks)) => self.on_ticked(verified, &tasks),
             (
                 Phase::Saving(verified),
-                Input::Saved {
+                Answer::Saved {
                     commit,
                     changed_files,
-                    ..
                 },
             ) => self.on_saved(verified, commit, changed_files),
-            (Phase::Parking(failed), Input::Parked { changed_files, .. }) => {
-                self.on_parked(failed, changed_files)
+            (Phase::Parking(failed), Answer::Parked(changed_files)) => {
+                self.request(Step::Restore);
+                Phase::Restoring(failed, changed_files)
             }
-            (Phase::Restoring(failed, changed_files), Input::Restored { .. }) => {
+            (Phase::Restoring(failed, changed_files), Answer::Restored) => {
                 self.on_restored(failed, changed_files)
             }
-            (Phase::Asking(outcome), Input::FinishChosen { choice, .. }) => {
+            (Phase::Asking(outcome), Answer::FinishChosen(choice)) => {
                 self.finish_as_asked(outcome, choice)
             }
-            (Phase::Finishing(outcome, finishing), input) => {
-                self.on_finish_answer(outcome, finishing, input)
+            (
+                Phase::Finishing(outcome, finishing),
+                Answer::Finished {
+                    head,
+                    branch,
+                    changed_files,
+                },
+            ) => {
+                self.announce(Event::Finished(Finished {
+                    choice: finishing.choice,
+                    head,
+                    branch,
+                    changed_files,
+                }));
+                self.close(outcome)
             }
             // The answer has come, and no other will: waiting would never end.
-            (phase, _) if phase.answered_by() == AnsweredBy::Effect => self.on_step_failed(
-                phase,
-                "a step got an answer that does not fit it".to_owned(),
-                NO_ANSWER_HINT.to_owned(),
-            ),
+            (phase, _) if phase.answered_by() == AnsweredBy::Effect => {
+                let failure = StepFailure {
+                    reason: "a step got an answer that does not fit it".to_owned(),
+                    hint: NO_ANSWER_HINT.to_owned(),
+                    begun: false,
+                };
+                self.on_step_failed(phase, failure)
+            }
             // A process, a timer or the user is still to answer.
             (phase, _) => phase,
         }
@@ -474,10 +461,16 @@ impl Machine {
         self.announce(Event::warning(code, message));
     }
 
-    /// Opens a new ticket for an effect that is answered.
-    fn request(&mut self, effect: impl FnOnce(Ticket) -> Effect) {
+    /// Asks for a step, under a new ticket.
+    fn request(&mut self, step: Step) {
         let ticket = self.ask();
-        self.emit(effect(ticket));
+        self.emit(Effect::Step(ticket, step));
+    }
+
+    /// The next attempt at a story: no number is used twice.
+    fn next_attempt(&self, story: &StoryId) -> AttemptId {
+        let highest = self.attempts.get(story).copied().unwrap_or(0);
+        AttemptId::new(story.clone(), highest.saturating_add(1))
     }
 
     /// The timer of the open ticket.
@@ -496,13 +489,6 @@ impl Machine {
     fn cancel_timer(&mut self, kind: TimerKind) {
         let timer = self.timer(kind);
         self.emit(Effect::CancelTimer { timer });
-    }
-
-    /// Ends the gate that runs.
-    fn stop_gate(&mut self, grace: Duration) {
-        if let Some(ticket) = self.pending {
-            self.emit(Effect::StopGate { ticket, grace });
-        }
     }
 
     fn since(&self, then: Timestamp) -> Duration {

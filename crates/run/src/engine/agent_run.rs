@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Happened, LEAK_GRACE, stop};
-use crate::machine::{AgentEnd, AgentExit, Input, Ticket};
+use crate::machine::{AgentEnd, AgentExit, Answer, Input, Ticket};
 use ralph_agents::agent_event::{AgentEvent, EventSink as _, Usage, first_chars};
 use ralph_agents::dialect::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use ralph_agents::event_batch::EventBatch;
@@ -48,9 +48,12 @@ impl AgentRun {
 
     /// The input that says the agent is at work, whatever it printed.
     pub(super) const fn woken(&self) -> Input {
-        Input::AgentActive {
-            ticket: self.ticket,
-        }
+        self.input(Answer::AgentActive)
+    }
+
+    const fn input(&self, answer: Answer) -> Input {
+        let ticket = self.ticket;
+        Input::Answer(ticket, answer)
     }
 
     /// Waits for what the agent does next. Cancel-safe.
@@ -71,10 +74,9 @@ impl AgentRun {
     }
 
     fn inputs(&mut self) -> Vec<Input> {
-        let ticket = self.ticket;
         let events = self.batch.take();
         if events.is_empty() {
-            return vec![Input::AgentActive { ticket }];
+            return vec![self.woken()];
         }
         let mut inputs = Vec::with_capacity(events.len() + 1);
         for event in events {
@@ -82,9 +84,9 @@ impl AgentRun {
                 self.last_line = last_line(text).or(self.last_line.take());
             }
             let is_final = matches!(event, AgentEvent::Final { .. });
-            inputs.push(Input::AgentSaid { ticket, event });
+            inputs.push(self.input(Answer::AgentSaid(event)));
             if is_final {
-                inputs.push(Input::AgentFinal { ticket });
+                inputs.push(self.input(Answer::AgentFinal));
             }
         }
         inputs
@@ -101,22 +103,15 @@ impl AgentRun {
             },
             stderr: &ending.stderr_tail,
         });
-        let mut inputs: Vec<Input> = last
-            .into_iter()
-            .map(|event| Input::AgentSaid {
-                ticket: this.ticket,
-                event,
-            })
-            .collect();
-        let stream = this.reader.verdict();
-        inputs.push(Input::AgentEnded {
-            ticket: this.ticket,
-            end: Box::new(AgentEnd {
-                last_line: this.last_line,
-                ..sum_up(stream, ending, this.stopped)
-            }),
-        });
-        inputs
+        let mut answers: Vec<Answer> = last.into_iter().map(Answer::AgentSaid).collect();
+        let end = AgentEnd {
+            last_line: this.last_line,
+            ..sum_up(this.reader.verdict(), ending, this.stopped)
+        };
+        answers.push(Answer::AgentEnded(Box::new(end)));
+        let ticket = this.ticket;
+        let inputs = answers.into_iter();
+        inputs.map(|answer| Input::Answer(ticket, answer)).collect()
     }
 }
 

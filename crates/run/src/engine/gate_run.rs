@@ -1,32 +1,26 @@
 //! One gate process with its own time limit, until nothing of it runs any more.
 
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
 use super::step::StepError;
 use super::{Happened, LEAK_GRACE, stop};
-use crate::gates::gate;
-use crate::machine::{Ground, Ticket};
+use crate::agent::find_program;
+use crate::machine::{GateRequest, Ticket};
 use crate::policy::in_words;
 use crate::records::event::GateResult;
-use ralph_process::{ProcessEvent, RunningProcess};
+use ralph_process::{Ending, Exit, ProcessEvent, RunningProcess};
 
 /// How long a gate that took too long may take to end.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// Which gate runs, and on what.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GateTarget {
-    /// The gate, by its place in the policy.
-    pub(super) gate: usize,
-    pub(super) ground: Ground,
-}
-
 /// A gate that is over, with everything it started.
 pub(super) struct GateEnd {
     pub(super) ticket: Ticket,
-    pub(super) target: GateTarget,
+    pub(super) request: GateRequest,
     pub(super) result: Result<GateResult, StepError>,
     pub(super) duration: Duration,
 }
@@ -34,7 +28,7 @@ pub(super) struct GateEnd {
 /// A running gate.
 pub(super) struct GateRunning {
     ticket: Ticket,
-    target: GateTarget,
+    request: GateRequest,
     process: RunningProcess,
     started: Instant,
     limit: Option<Duration>,
@@ -45,13 +39,13 @@ impl GateRunning {
     /// Takes charge of a gate that was just started.
     pub(super) fn new(
         ticket: Ticket,
-        target: GateTarget,
+        request: GateRequest,
         process: RunningProcess,
         limit: Option<Duration>,
     ) -> Self {
         Self {
             ticket,
-            target,
+            request,
             process,
             started: Instant::now(),
             limit,
@@ -98,12 +92,12 @@ impl GateRunning {
                 how: format!("stopped after {}", in_words(limit)),
                 tail: ending.stderr_tail,
             }),
-            ([], ..) => Ok(gate::result(&ending)),
+            ([], ..) => Ok(result(&ending)),
             (survivors, ..) => Err(still_alive(survivors)),
         };
         GateEnd {
             ticket: this.ticket,
-            target: this.target,
+            request: this.request,
             result,
             duration,
         }
@@ -123,5 +117,62 @@ async fn until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
+    }
+}
+
+/// The shell for gates: the user's own if it can be run, else `sh`.
+pub(super) fn shell(environment: &[(OsString, OsString)]) -> OsString {
+    let own = environment.iter().find(|(name, _)| name == "SHELL");
+    own.map(|(_, value)| value.as_os_str())
+        .filter(|own| find_program(own, None, Path::new("/")).is_some())
+        .unwrap_or(OsStr::new("sh"))
+        .to_owned()
+}
+
+/// What a gate's end means.
+fn result(ending: &Ending) -> GateResult {
+    let how = match ending.exit {
+        Exit::Code(0) => return GateResult::Passed,
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+        Exit::Unknown => "unknown end".to_owned(),
+    };
+    GateResult::Failed {
+        how,
+        tail: ending.stderr_tail.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use ralph_process::Swept;
+
+    #[test]
+    fn the_users_shell_is_used_if_it_can_be_run() {
+        let of = |own: &str| shell(&[("SHELL".into(), own.into())]);
+        assert_eq!(of("/bin/sh"), "/bin/sh");
+        assert_eq!(of("/no/such/shell"), "sh");
+        assert_eq!(shell(&[]), "sh");
+    }
+
+    #[test]
+    fn only_exit_code_0_passes() {
+        let end = |exit| {
+            result(&Ending {
+                exit,
+                swept: Swept::default(),
+                stderr_tail: "last words".into(),
+            })
+        };
+        let failed = |how: &str| GateResult::Failed {
+            how: how.into(),
+            tail: "last words".into(),
+        };
+        assert_eq!(end(Exit::Code(0)), GateResult::Passed);
+        assert_eq!(end(Exit::Code(2)), failed("exit code 2"));
+        assert_eq!(end(Exit::Signal(9)), failed("signal 9"));
     }
 }

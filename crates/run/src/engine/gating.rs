@@ -1,53 +1,50 @@
 //! Gates: started, remembered, and what they change in the tree undone.
 
 use std::error::Error;
-use std::ffi::OsString;
 use std::path::Path;
 
-use super::gate_run::{GateEnd, GateRunning, GateTarget};
-use super::step::{Answer, NOT_UNDONE, StepError};
+use super::gate_run::{GateEnd, GateRunning, shell};
+use super::passed_gates::PassedGates;
+use super::step::{NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
-use crate::gates::gate::{self, GateRun};
-use crate::gates::verdicts::Verdicts;
-use crate::machine::{Ground, Input, Ticket};
+use crate::agent::git_scrubbed;
+use crate::machine::{Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
-use ralph_process::RunningProcess;
+use ralph_process::{EnvChange, ProcessSpec, RUN_VARIABLE, RunningProcess, Stderr};
 use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
 use ralph_vault::{self as vault, AtCheckpoint, Attempt, GateOnCheckpoint};
+
+/// How much of a line is held; a gate's lines are only looked at for signs of life.
+const LINE_CAP: usize = 4 * 1024;
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.
     pub(super) async fn recall_gates(
         &mut self,
-        ticket: Ticket,
         story: &StoryId,
         known: Option<String>,
-    ) -> Answer {
+    ) -> Result<Answer, StepError> {
         let commit = self.vault()?.checkpoint_commit();
         if let Some(commit) = known.filter(|known| Some(known) == commit.as_ref()) {
-            return Ok(Input::GatesRecalled {
-                ticket,
-                commit,
-                green: Vec::new(),
-            });
+            let green = Vec::new();
+            return Ok(Answer::GatesRecalled { commit, green });
         }
         // Gates judge what is in the tree: what the user changed must be part of the checkpoint.
         self.include_user_changes(story).await?;
         let (commit, tree) = self
             .vault()?
             .checkpoint_tree()
-            .map_err(|error| self.failed("could not start an attempt", &error))?;
-        let passed = Verdicts::of(self.vault()?.vault_folder()).passed_on(&tree);
+            .map_err(|error| StepError::vault("could not start an attempt", &error))?;
+        let passed = PassedGates::of(self.vault()?.vault_folder()).passed_on(&tree);
         let gates = self.policy().gates.iter().enumerate();
         let green = gates.filter(|(_, gate)| passed.contains(&gate.run));
-        Ok(Input::GatesRecalled {
-            ticket,
+        Ok(Answer::GatesRecalled {
             commit,
             green: green.map(|(index, _)| index).collect(),
         })
@@ -61,11 +58,14 @@ impl Engine {
             .any(|gate| gate.when == When::Story)
     }
 
-    fn gate(&self, target: GateTarget) -> Result<Gate, StepError> {
-        let gate = self.policy().gates.get(target.gate).cloned();
+    fn gate(&self, request: &GateRequest) -> Result<Gate, StepError> {
+        let gate = self.policy().gates.get(request.gate).cloned();
         gate.ok_or_else(|| {
             let count = self.policy().gates.len();
-            StepError::internal(format!("gate {} of {count} was asked for", target.gate + 1))
+            StepError::internal(format!(
+                "gate {} of {count} was asked for",
+                request.gate + 1
+            ))
         })
     }
 
@@ -73,12 +73,10 @@ impl Engine {
     pub(super) async fn run_gate(
         &mut self,
         ticket: Ticket,
-        target: GateTarget,
-        story: &StoryId,
-        name: &str,
+        request: GateRequest,
     ) -> Result<(), StepError> {
-        let gate = self.gate(target)?;
-        if target.ground != Ground::Attempt {
+        let gate = self.gate(&request)?;
+        if request.ground != Ground::Attempt {
             let started = self.take_session::<AtCheckpoint>()?.start_gate();
             let started = started.map(|session| (session, ()));
             self.put_session("could not write to the journal", started)?;
@@ -91,15 +89,15 @@ impl Engine {
             state.invalidate_scan();
         }
         let folder = gate_logs(self.vault()?, &self.id);
-        let started = self.start_gate(&gate, story, name, &folder).await;
+        let started = self.start_gate(&gate, &request, &folder).await;
         let process = started.map_err(|error| {
             StepError::new(
-                format!("could not start the gate `{}`", gate.name),
+                &format!("could not start the gate `{}`", gate.name),
                 chain(error.as_ref()),
                 "fix the cause, then run `ralphtool resume`",
             )
         })?;
-        let gate = GateRunning::new(ticket, target, process, gate.timeout.0);
+        let gate = GateRunning::new(ticket, request, process, gate.timeout.0);
         self.running = Some(Running::Gate(Box::new(gate)));
         Ok(())
     }
@@ -107,35 +105,51 @@ impl Engine {
     async fn start_gate(
         &mut self,
         gate: &Gate,
-        story: &StoryId,
-        name: &str,
+        request: &GateRequest,
         folder: &Path,
     ) -> Result<RunningProcess, Box<dyn Error>> {
         create_private_folder(folder)?;
-        let run = GateRun {
-            line: &gate.run,
-            root: &self.repository.work_tree,
-            log: &folder.join(format!("{name}.log")),
-            run: &self.id,
-            change: &self.run.change.name,
-            story,
-            name,
-        };
-        let process = run.process(shell(&self.run.environment));
+        let process = self.gate_process(gate, request, folder);
         Ok(self.supervisors.start(process).await?)
+    }
+
+    /// The process of a gate: the user's own shell line, run in the top folder of the work tree.
+    pub(super) fn gate_process(
+        &self,
+        gate: &Gate,
+        request: &GateRequest,
+        folder: &Path,
+    ) -> ProcessSpec {
+        let mut env: Vec<EnvChange> = git_scrubbed().collect();
+        env.push(EnvChange::set(RUN_VARIABLE, &self.id.0));
+        env.push(EnvChange::set("RALPHTOOL_CHANGE", &self.run.change.name));
+        env.push(EnvChange::set("RALPHTOOL_STORY", &request.story.0));
+        let (run, name) = (&self.id, &request.name);
+        ProcessSpec {
+            program: shell(&self.run.environment),
+            args: vec!["-c".into(), gate.run.as_str().into()],
+            cwd: self.repository.work_tree.clone(),
+            env,
+            stdin: Vec::new(),
+            stdout: folder.join(format!("{name}.log")),
+            stderr: Stderr::WithStdout,
+            line_cap: LINE_CAP,
+            // A run that is resumed may use the same name for a gate again.
+            marker: format!("{run}/gate/{name}/{}", std::process::id()),
+        }
     }
 
     /// Answers with the verdict of a gate, once the tree is as it should be after it.
     pub(super) async fn gate_ended(&mut self, end: GateEnd) -> Result<(), EngineError> {
         let ticket = end.ticket;
         let answer = self.verdict_of(end).await;
-        self.answer(ticket, answer)
+        self.answer(ticket, answer.map(Some))
     }
 
-    async fn verdict_of(&mut self, end: GateEnd) -> Answer {
+    async fn verdict_of(&mut self, end: GateEnd) -> Result<Answer, StepError> {
         let mut result = end.result?;
-        let gate = self.gate(end.target)?;
-        match end.target.ground {
+        let gate = self.gate(&end.request)?;
+        match end.request.ground {
             Ground::Checkpoint | Ground::Whole => {
                 let restored = self.take_session::<GateOnCheckpoint>()?.restore();
                 let notices = self.put_session(NOT_UNDONE, restored)?;
@@ -155,8 +169,7 @@ impl Engine {
             // A later gate may need what this one built; it goes before the commit.
             Ground::Attempt => {}
         }
-        Ok(Input::GateEnded {
-            ticket: end.ticket,
+        Ok(Answer::GateEnded {
             result,
             duration: end.duration,
         })
@@ -197,12 +210,12 @@ impl Engine {
         if let Ok(vault) = self.vault()
             && let Ok((_, tree)) = vault.checkpoint_tree()
         {
-            let _ = Verdicts::of(vault.vault_folder()).remember(&tree, runs);
+            let _ = PassedGates::of(vault.vault_folder()).remember(&tree, runs);
         }
     }
 
     /// Opens the boxes of a story that is done again.
-    pub(super) async fn reopen(&mut self, ticket: Ticket, reopening: Reopening) -> Answer {
+    pub(super) async fn reopen(&mut self, reopening: Reopening) -> Result<Answer, StepError> {
         let started = self.take_session::<AtCheckpoint>()?.start_reopening();
         let started = started.map(|session| (session, ()));
         self.put_session("could not write to the journal", started)?;
@@ -212,22 +225,11 @@ impl Engine {
         let saved = self.take_session::<vault::Reopening>()?.save(reopening);
         let report = self.put_session("could not open the story again", saved)?;
         self.warn(report.notices).await?;
-        Ok(Input::Reopened {
-            ticket,
-            commit: report.commit,
-        })
+        Ok(Answer::Reopened(report.commit))
     }
 }
 
 fn quoted(tasks: &[String]) -> String {
     let tasks: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
     tasks.join(", ")
-}
-
-fn shell(environment: &[(OsString, OsString)]) -> OsString {
-    let own = environment
-        .iter()
-        .find(|(name, _)| name == "SHELL")
-        .map(|(_, value)| value.as_os_str());
-    gate::shell(own)
 }

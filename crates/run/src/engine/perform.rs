@@ -2,119 +2,77 @@
 
 use std::path::{Path, PathBuf};
 
-use super::gate_run::GateTarget;
 use super::housekeeping::tidy;
-use super::start::{Briefing, outside_of_last};
-use super::step::{Answer, StepError};
+use super::start::outside_of_last;
+use super::step::StepError;
 use super::tampering::lost_tasks;
 use super::vault_state::{VaultState, wrong_state};
-use super::{End, Engine, EngineError, Running, chain};
-use crate::machine::{self, Branch, Effect, Input, StoryView, Ticket};
-use crate::policy::{self, Consequence};
-use crate::records::event::{FailureKind, FinishChoice};
-use ralph_base::ids::{AttemptId, StoryId};
+use super::{End, Engine, EngineError, Running};
+use crate::machine::{self, Answer, Effect, Step, StoryView, Ticket};
+use crate::records::event::FinishChoice;
+use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{
-    AfterRecovery, Attempt, BeginRequest, CheckpointError, Failed, FinishFailed, FinishReport,
-    Parked, Setback, Settled,
+    AfterRecovery, Attempt, BeginRequest, Failed, FinishFailed, FinishReport, Parked, Setback,
+    Settled,
 };
 
-/// Routes one effect; those with a ticket are answered here, but for a process that was started: its
-/// end is the answer.
+const NOT_FINISHED: &str = "could not finish the run";
+
+/// Performs one effect. A step is answered here, unless it started a process or asks the user: then
+/// the answer comes later.
 pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), EngineError> {
-    let (ticket, answer) = match effect {
-        Effect::ReadBacklog { ticket } => (ticket, engine.read_backlog(ticket)),
-        Effect::Begin { ticket } => (ticket, engine.begin(ticket).await),
-        Effect::StartAgent {
-            ticket,
-            story,
-            attempt,
-            choice,
-            previous,
-            notes,
-        } => {
-            let attempt = AttemptId { story, attempt };
-            let briefing = Briefing { previous, notes };
-            let started = engine.start_agent(ticket, attempt, &choice, briefing);
-            (ticket, started.await)
+    match effect {
+        Effect::Step(ticket, step) => {
+            let answer = engine.step(ticket, step).await;
+            engine.answer(ticket, answer)?;
         }
-        Effect::CheckStory { ticket, story } => (ticket, engine.check_story(ticket, &story)),
-        Effect::RecallGates {
-            ticket,
-            story,
-            known,
-        } => (ticket, engine.recall_gates(ticket, &story, known).await),
-        Effect::RunGate {
-            ticket,
-            story,
-            gate,
-            name,
-            ground,
-        } => {
-            let target = GateTarget { gate, ground };
-            match engine.run_gate(ticket, target, &story, &name).await {
-                Ok(()) => return Ok(()),
-                Err(error) => (ticket, Err(error)),
-            }
-        }
-        Effect::Reopen { ticket, reopening } => (ticket, engine.reopen(ticket, reopening).await),
-        Effect::TickStory { ticket, story } => (ticket, engine.tick_story(ticket, &story).await),
-        Effect::Save { ticket, story } => (ticket, engine.save(ticket, story).await),
-        Effect::Park {
-            ticket,
-            attempt,
-            kind,
-            reason,
-        } => (ticket, engine.park(ticket, attempt, kind, reason).await),
-        Effect::Restore { ticket } => (ticket, engine.restore(ticket).await),
-        Effect::Finish { ticket, choice } => (ticket, engine.finish(ticket, choice).await),
-        // Without a user to ask, keeping loses nothing; else the user's command is the answer.
-        Effect::AskFinish { ticket } if engine.user.is_none() => {
-            let choice = FinishChoice::Keep;
-            (ticket, Ok(Input::FinishChosen { ticket, choice }))
-        }
-        Effect::AskFinish { .. } => return Ok(()),
-        Effect::StopAgent { grace, .. } => {
-            if let Some(Running::Agent(agent)) = &mut engine.running {
-                agent.stop(grace);
-            }
-            return Ok(());
-        }
-        Effect::StopGate { grace, .. } => {
-            if let Some(Running::Gate(gate)) = &mut engine.running {
-                gate.stop(grace);
-            }
-            return Ok(());
-        }
-        Effect::SetTimer { timer, after } => {
-            engine.timers.set(timer, after);
-            return Ok(());
-        }
-        Effect::SetTimerAt { timer, at } => {
-            engine.timers.set_at(timer, at);
-            return Ok(());
-        }
-        Effect::CancelTimer { timer } => {
-            engine.timers.cancel(timer);
-            return Ok(());
-        }
-        Effect::Announce(event) => return Ok(engine.recorder.record(*event).await?),
-        Effect::End { exit_code, .. } => {
-            engine.end = Some(End { exit_code });
-            return Ok(());
-        }
-    };
-    engine.answer(ticket, answer)
+        Effect::StopProcess { grace } => match &mut engine.running {
+            Some(Running::Agent(agent)) => agent.stop(grace),
+            Some(Running::Gate(gate)) => gate.stop(grace),
+            None => {}
+        },
+        Effect::SetTimer { timer, after } => engine.timers.set(timer, after),
+        Effect::SetTimerAt { timer, at } => engine.timers.set_at(timer, at),
+        Effect::CancelTimer { timer } => engine.timers.cancel(timer),
+        Effect::Announce(event) => engine.recorder.record(*event).await?,
+        Effect::End { exit_code, .. } => engine.end = Some(End { exit_code }),
+    }
+    Ok(())
 }
 
 impl Engine {
-    fn read_backlog(&mut self, ticket: Ticket) -> Answer {
+    async fn step(&mut self, ticket: Ticket, step: Step) -> Result<Option<Answer>, StepError> {
+        let answer = match step {
+            Step::ReadBacklog => self.read_backlog()?,
+            Step::Begin => self.begin().await?,
+            Step::StartAgent(request) => self.start_agent(ticket, request).await?,
+            Step::CheckStory(story) => self.check_story(&story)?,
+            Step::RecallGates { story, known } => self.recall_gates(&story, known).await?,
+            Step::RunGate(request) => {
+                self.run_gate(ticket, request).await?;
+                return Ok(None);
+            }
+            Step::Reopen(reopening) => self.reopen(reopening).await?,
+            Step::TickStory(story) => self.tick_story(&story).await?,
+            Step::Save(story) => self.save(story).await?,
+            Step::Park(setback) => self.park(setback).await?,
+            Step::Restore => self.restore().await?,
+            Step::AskFinish if self.user.is_some() => return Ok(None),
+            // Without a user to ask, keeping loses nothing.
+            Step::AskFinish => Answer::FinishChosen(FinishChoice::Keep),
+            Step::Finish(choice) => self.finish(choice).await?,
+        };
+        Ok(Some(answer))
+    }
+
+    fn read_backlog(&mut self) -> Result<Answer, StepError> {
         self.read_plan_again()?;
         let stories = self.run.change.stories.iter().map(view).collect();
-        Ok(Input::Backlog { ticket, stories })
+        Ok(Answer::Backlog(stories))
     }
 
     /// Reads the change as it is now; the story at hand is compared with that.
@@ -126,7 +84,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn begin(&mut self, ticket: Ticket) -> Answer {
+    async fn begin(&mut self) -> Result<Answer, StepError> {
         let settled = self.take_session::<Settled>()?;
         let begun = if self.resumed {
             settled.resume()
@@ -143,14 +101,9 @@ impl Engine {
                 plan_folder: folder.as_deref().and_then(Path::to_str),
             })
         };
-        let begun = self.put_session("could not make the checkpoint branch", begun)?;
-        self.warn(begun.notices).await?;
-        let branch = Branch {
-            name: begun.branch,
-            original: begun.original,
-            original_commit: begun.original_commit,
-        };
-        Ok(Input::BeginDone { ticket, branch })
+        let mut begun = self.put_session("could not make the checkpoint branch", begun)?;
+        self.warn(std::mem::take(&mut begun.notices)).await?;
+        Ok(Answer::Begun(begun))
     }
 
     /// The change as it was when the story at hand began.
@@ -159,7 +112,7 @@ impl Engine {
         base.ok_or_else(|| StepError::internal("the change was never read"))
     }
 
-    fn check_story(&mut self, ticket: Ticket, story: &StoryId) -> Answer {
+    fn check_story(&mut self, story: &StoryId) -> Result<Answer, StepError> {
         let base = self.story_base()?;
         let check = source::check_story(&base, story)
             .and_then(|check| source::restore_foreign(&check).map(|_| check))
@@ -171,22 +124,20 @@ impl Engine {
         if gates_follow {
             attempt.start_gates();
         }
-        let changed = changed
-            .map_err(|error| self.failed("could not look at what the attempt changed", &error))?;
+        let changed = changed.map_err(|error| {
+            StepError::vault("could not look at what the attempt changed", &error)
+        })?;
         let changed_files = changed.count;
         let tamper = self.findings(&base, &check, watch, changed);
-        Ok(Input::StoryChecked {
-            ticket,
-            check: machine::StoryCheck {
-                missing: lost_tasks(&check),
-                still_open: check.still_open,
-                changed_files,
-                tamper,
-            },
-        })
+        Ok(Answer::StoryChecked(machine::StoryCheck {
+            missing: lost_tasks(&check),
+            still_open: check.still_open,
+            changed_files,
+            tamper,
+        }))
     }
 
-    async fn tick_story(&mut self, ticket: Ticket, story: &StoryId) -> Answer {
+    async fn tick_story(&mut self, story: &StoryId) -> Result<Answer, StepError> {
         let base = self.story_base()?;
         if self.has_story_gates() {
             let restored = self.session::<Attempt>()?.undo_gate_changes();
@@ -197,10 +148,10 @@ impl Engine {
             .note_own_writes(&task_files(&base));
         let tasks =
             done.map_err(|error| StepError::source("could not tick the story's boxes", &error))?;
-        Ok(Input::Ticked { ticket, tasks })
+        Ok(Answer::Ticked(tasks))
     }
 
-    async fn save(&mut self, ticket: Ticket, story: StoryNote) -> Answer {
+    async fn save(&mut self, story: StoryNote) -> Result<Answer, StepError> {
         let passed = self.policy().gates.iter();
         let passed = passed.filter(|gate| story.gates.contains(&gate.name));
         let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
@@ -208,37 +159,20 @@ impl Engine {
         let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;
         self.remember(&passed);
-        Ok(Input::Saved {
-            ticket,
+        Ok(Answer::Saved {
             commit: report.commit,
             changed_files: report.changed_files,
         })
     }
 
-    async fn park(
-        &mut self,
-        ticket: Ticket,
-        attempt: AttemptId,
-        kind: FailureKind,
-        reason: String,
-    ) -> Answer {
-        let setback = Setback {
-            attempt,
-            reason: policy::is_told(kind).then(|| reason.clone()),
-            counts: policy::consequence(kind) == Consequence::Retry,
-            kind,
-            why: reason,
-        };
+    async fn park(&mut self, setback: Setback) -> Result<Answer, StepError> {
         let parked = self.take_session::<Attempt>()?.park(setback);
         let report = self.put_session("could not park the attempt", parked)?;
         self.warn(report.notices).await?;
-        Ok(Input::Parked {
-            ticket,
-            changed_files: report.changed_files,
-        })
+        Ok(Answer::Parked(report.changed_files))
     }
 
-    async fn restore(&mut self, ticket: Ticket) -> Answer {
+    async fn restore(&mut self) -> Result<Answer, StepError> {
         // First: once the journal says that all is restored, nothing would look again.
         if let Some(kept) = outside_of_last(self.vault()?) {
             source::restore_outside(&kept)
@@ -247,37 +181,23 @@ impl Engine {
         let restored = self.take_session::<Parked>()?.restore();
         let notices = self.put_session("could not restore the checkpoint", restored)?;
         self.warn(notices).await?;
-        Ok(Input::Restored { ticket })
+        Ok(Answer::Restored)
     }
 
-    async fn finish(&mut self, ticket: Ticket, choice: FinishChoice) -> Answer {
-        let report = match self.try_finish(choice)? {
-            Ok(report) => report,
-            Err(error) => {
-                return Ok(Input::FinishFailed {
-                    ticket,
-                    reason: format!("could not finish the run: {}", chain(&error)),
-                    hint: self.hint_about(&error),
-                    begun: self.vault()?.unfinished_move().is_some(),
-                });
-            }
-        };
+    async fn finish(&mut self, choice: FinishChoice) -> Result<Answer, StepError> {
+        let report = self.try_finish(choice)?;
         self.warn(report.notices).await?;
         let limit = self.run.settings.vault_limit.value;
         let tidied = tidy(self.session::<Settled>()?.vault_mut(), limit);
         self.warn(tidied).await?;
-        Ok(Input::Finished {
-            ticket,
+        Ok(Answer::Finished {
             head: report.head,
             branch: report.branch,
             changed_files: report.changed_files,
         })
     }
 
-    fn try_finish(
-        &mut self,
-        choice: FinishChoice,
-    ) -> Result<Result<FinishReport, CheckpointError>, StepError> {
+    fn try_finish(&mut self, choice: FinishChoice) -> Result<FinishReport, StepError> {
         let mut session = match self.vault_state.take() {
             Some(VaultState::AtCheckpoint(session)) => session,
             // The last finish is half done.
@@ -286,11 +206,10 @@ impl Engine {
                     Ok(session) => session,
                     Err(settled) => {
                         self.vault_state = Some(VaultState::Settled(settled));
-                        let report = self.half_finished.clone();
-                        return report.map(Ok).ok_or_else(wrong_state);
+                        return self.half_finished.clone().ok_or_else(wrong_state);
                     }
                 },
-                Err(failed) => return Ok(Err(self.put_failed(*failed))),
+                Err(failed) => return Err(self.put_failed(NOT_FINISHED, *failed)),
             },
             other => {
                 self.vault_state = other;
@@ -299,19 +218,19 @@ impl Engine {
         };
         let prepared = match session.prepare_finish(choice) {
             Ok(prepared) => prepared,
-            Err(error) => return Ok(Err(self.put_failed(Failed { session, error }))),
+            Err(error) => return Err(self.put_failed(NOT_FINISHED, Failed { session, error })),
         };
         self.half_finished = Some(prepared.report().clone());
-        Ok(match session.finish(prepared) {
+        match session.finish(prepared) {
             Ok((settled, report)) => {
                 self.vault_state = Some(VaultState::Settled(settled));
                 Ok(report)
             }
             Err(failed) => Err(match *failed {
-                FinishFailed::NotBegun(failed) => self.put_failed(failed),
-                FinishFailed::HalfDone(failed) => self.put_failed(failed),
+                FinishFailed::NotBegun(failed) => self.put_failed(NOT_FINISHED, failed),
+                FinishFailed::HalfDone(failed) => self.put_failed(NOT_FINISHED, failed),
             }),
-        })
+        }
     }
 }
 

@@ -8,13 +8,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::agents;
-use super::refusal::{interrupted, other_run};
-use super::repair::OpenVault;
+use super::repair::{OpenVault, interrupted, other_run};
 use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
 use super::{Audience, End, Engine, EngineError, gate_logs};
 use crate::failure::Failure;
-use crate::machine::{Carry, Machine, Origin, Resumption, Setup, UserCommand};
+use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
 use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
@@ -108,32 +107,30 @@ impl PreparedRun {
         os::keep_freed_memory();
         let said = run.warnings.iter();
         preface.extend(said.map(|text| Event::warning("settings", text)));
-        let (id, origin) = match open_run_of(checkpoints, &run.change)? {
+        let (id, resumption) = match open_run_of(checkpoints, &run.change)? {
             Some(open) => {
                 let folder = checkpoints.run_folder(&open.run);
                 let so_far = spent_so_far(&folder, &open, &run.settings)?;
                 preface.extend(so_far.warnings);
                 let max_retries = run.settings.max_retries.value;
-                (
-                    open.run.clone(),
-                    resumption(open, so_far.progress, max_retries),
-                )
+                let id = open.run.clone();
+                (id, Some(resumption(open, so_far.progress, max_retries)))
             }
             None if nothing_left => return Ok(None),
             None => {
                 checkpoints.preflight(&run.change.name)?;
-                (new_run(), Origin::Fresh)
+                (new_run(), None)
             }
         };
         let policy = policy(&run);
         preface.extend(warnings(&run, &policy));
-        let resumed = origin != Origin::Fresh;
+        let resumed = resumption.is_some();
         let machine = Machine::new(Setup {
             roster: Roster::of(&run.settings, &run.change.name),
             change: run.change.name.clone(),
             policy,
             gate_logs: gate_logs(checkpoints, &id).to_string_lossy().into_owned(),
-            origin,
+            resumed: resumption,
             began: gates_at_work_start(checkpoints, &run.change.name, &id),
         });
         Ok(Some(Self {
@@ -202,33 +199,27 @@ fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, 
 }
 
 /// Where an open run goes on.
-fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Origin {
+fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
     let reopened = so_far.reopened.clone();
     let carry = match open.last_attempt {
         Some(last) => {
             // The first attempt after a story was opened again has no failed one before it.
             let why = reopened.filter(|(story, _)| *story == last.attempt.story);
             let reason = last.reason.or(why.map(|(_, reason)| reason));
-            Some(Carry::after(
-                last.attempt,
-                last.retries_used,
-                reason,
-                max_retries,
-            ))
+            let story = last.attempt.story.clone();
+            let carry = Carry::after(last.attempt, last.retries_used, reason, max_retries);
+            Some((story, carry))
         }
-        None => reopened.map(|(story, reason)| {
-            let highest = open.attempts.get(&story).copied().unwrap_or(0);
-            Carry::reopened(story, highest, reason)
-        }),
+        None => reopened.map(|(story, reason)| (story, Carry::reopened(reason))),
     };
-    Origin::Resumed(Box::new(Resumption {
+    Resumption {
         carry,
         used: so_far.used(),
         stories: so_far.used_by_stories(),
         attempts: open.attempts,
         notes: so_far.notes,
         red_before: so_far.red_before,
-    }))
+    }
 }
 
 /// A story that was asked for must be there.

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::gaps::fill_gaps;
-use super::refusal::other_run;
 use super::start::{outside_of_last, recorded};
 use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
@@ -211,4 +210,15 @@ fn put_outside_back(checkpoints: &Vault) -> Result<(), Failure> {
             chain(&error)
         ))
     })
+}
+
+/// A refusal of a run because another one was interrupted in the same tree.
+pub(crate) fn other_run(change: &str) -> Failure {
+    interrupted(&format!("a run of `{change}` was interrupted in this tree"))
+}
+
+pub(super) fn interrupted(message: &str) -> Failure {
+    Failure::refused(message)
+        .hint("resume it with `ralphtool resume`, or end it with `ralphtool finish`")
+        .hint("to keep its branch and start this one, pass `--fresh`")
 }

@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::agent_run::AgentRun;
-use super::step::{Answer, StepError};
+use super::step::StepError;
 use super::{Engine, Running, agents, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
-use crate::machine::{AgentStart, Input, Ticket};
-use crate::policy::roster::Choice;
-use crate::prompt::{Previous, PromptInput, prompt};
+use crate::machine::{AgentRequest, AgentStart, Answer, Ticket};
+use crate::prompt::{PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
-use ralph_base::ids::{AttemptId, StoryId};
+use ralph_base::ids::StoryId;
 use ralph_base::shell::quoted;
 use ralph_plan::source;
 use ralph_process::RunningProcess;
@@ -44,43 +43,28 @@ pub(crate) fn outside_of_last(checkpoints: &Vault) -> Option<PathBuf> {
     Some(folder.join(OUTSIDE_FOLDER))
 }
 
-/// What the prompt says beyond the story.
-pub(super) struct Briefing {
-    /// How the attempt before it failed.
-    pub(super) previous: Option<Previous>,
-    /// What the user wants it to know.
-    pub(super) notes: Vec<String>,
-}
-
 impl Engine {
     /// Starts an agent; its end is the second answer.
     pub(super) async fn start_agent(
         &mut self,
         ticket: Ticket,
-        attempt: AttemptId,
-        choice: &Choice,
-        briefing: Briefing,
-    ) -> Answer {
-        let agent = agents::agent(&self.run.settings, choice);
-        self.include_user_changes(&attempt.story).await?;
-        let folder = self
-            .start_process(ticket, &attempt, &agent, &briefing)
-            .await?;
+        request: AgentRequest,
+    ) -> Result<Answer, StepError> {
+        let agent = agents::agent(&self.run.settings, &request.choice);
+        self.include_user_changes(&request.attempt.story).await?;
+        let folder = self.start_process(ticket, &request, &agent).await?;
         self.session::<Attempt>()?.prewarm_object_folders();
-        Ok(Input::AgentStarted {
-            ticket,
-            start: AgentStart {
-                transcript: folder.to_string_lossy().into_owned(),
-                base: self.vault()?.checkpoint_commit(),
-                output: agent.output(),
-            },
-        })
+        Ok(Answer::AgentStarted(AgentStart {
+            transcript: folder.to_string_lossy().into_owned(),
+            base: self.vault()?.checkpoint_commit(),
+            output: agent.output(),
+        }))
     }
 
     /// What the user changed since the last attempt belongs to the next one's start, the tasks too.
     pub(super) async fn include_user_changes(&mut self, story: &StoryId) -> Result<(), StepError> {
         let meanwhile = self.session::<AtCheckpoint>()?.include_user_changes();
-        let meanwhile = meanwhile.map_err(|error| self.failed(NOT_STARTED, &error))?;
+        let meanwhile = meanwhile.map_err(|error| StepError::vault(NOT_STARTED, &error))?;
         self.warn(meanwhile.notices).await?;
         if !meanwhile.changed {
             return Ok(());
@@ -99,15 +83,15 @@ impl Engine {
     async fn start_process(
         &mut self,
         ticket: Ticket,
-        attempt: &AttemptId,
+        request: &AgentRequest,
         agent: &Agent,
-        briefing: &Briefing,
     ) -> Result<PathBuf, StepError> {
+        let attempt = &request.attempt;
         let vault = self.vault()?;
         let folder = vault.attempt_folder(&self.id, attempt);
         let learnings = crate::learnings::file::path(vault.vault_folder(), &self.run.change.name);
         create_private_folder(&folder.join("git")).map_err(not_started)?;
-        let text = self.prompt_for(attempt, briefing, &learnings)?;
+        let text = self.prompt_for(request, &learnings)?;
         write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600).map_err(not_started)?;
         if let Some(base) = &self.story_base {
             source::keep_outside(
@@ -155,13 +139,8 @@ impl Engine {
         }
     }
 
-    fn prompt_for(
-        &self,
-        attempt: &AttemptId,
-        briefing: &Briefing,
-        learnings: &Path,
-    ) -> Result<String, StepError> {
-        let change = &self.run.change;
+    fn prompt_for(&self, request: &AgentRequest, learnings: &Path) -> Result<String, StepError> {
+        let (attempt, change) = (&request.attempt, &self.run.change);
         let Some(story) = change.story(&attempt.story) else {
             return Err(not_started(std::io::Error::other(format!(
                 "the change has no story {}",
@@ -170,7 +149,7 @@ impl Engine {
         };
         let notes =
             newest(learnings, self.run.settings.learnings_limit.value).map_err(not_started)?;
-        let previous = briefing.previous.as_ref();
+        let previous = request.previous.as_ref();
         let parked = previous.and_then(|it| it.parked.as_ref());
         let diff = parked.and_then(|it| self.vault().ok()?.diff_path(&it.to_string()).ok());
         let show_diff = diff.map(|path| format!("cat {}", quoted(&path)));
@@ -183,7 +162,7 @@ impl Engine {
             learnings_path: &learnings.to_string_lossy(),
             previous,
             show_diff: show_diff.as_deref(),
-            notes: &briefing.notes,
+            notes: &request.notes,
             strict_tasks: self.policy().strict_tasks,
             tamper: &self.policy().tamper,
         }))

@@ -1,26 +1,25 @@
 //! The answer to a step the machine asked for. Every step has one: what it came to, or why it failed.
 //! Only a loop that cannot write its own record ends without.
 
+use std::fmt::Display;
+
 use ralph_plan::source::SourceError;
 use ralph_vault::CheckpointError;
 use ralph_vault::error::Notice;
 
 use super::{Engine, EngineError, chain};
-use crate::machine::{Input, NO_ANSWER_HINT, Ticket};
+use crate::machine::{Answer, Input, NO_ANSWER_HINT, StepFailure, Ticket};
+
+/// What to do where a step failed and nothing better is known.
+const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
 
 /// What failed if the changes of a gate could not be undone.
 pub(super) const NOT_UNDONE: &str = "could not undo what a gate changed";
 
-pub(super) type Answer = Result<Input, StepError>;
-
 /// Why a step did not succeed.
 pub(super) enum StepError {
     /// The machine gets it, and decides what follows.
-    Failed {
-        what: String,
-        reason: String,
-        hint: String,
-    },
+    Failed { reason: String, hint: String },
     /// The loop itself cannot go on.
     Engine(EngineError),
 }
@@ -32,16 +31,16 @@ impl From<EngineError> for StepError {
 }
 
 impl StepError {
-    pub(super) fn new(
-        what: impl Into<String>,
-        reason: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
+    pub(super) fn new(what: &str, reason: impl Display, hint: impl Into<String>) -> Self {
         Self::Failed {
-            what: what.into(),
-            reason: reason.into(),
+            reason: format!("{what}: {reason}"),
             hint: hint.into(),
         }
+    }
+
+    pub(super) fn vault(what: &str, error: &CheckpointError) -> Self {
+        let hint = error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned());
+        Self::new(what, chain(error), hint)
     }
 
     pub(super) fn source(what: &str, error: &SourceError) -> Self {
@@ -51,31 +50,31 @@ impl StepError {
     }
 
     /// A fault of this program, which must end the run and not leave it waiting.
-    pub(super) fn internal(reason: impl Into<String>) -> Self {
+    pub(super) fn internal(reason: impl Display) -> Self {
         let what = "internal error: a step of the loop got no answer";
         Self::new(what, reason, NO_ANSWER_HINT)
     }
 }
 
 impl Engine {
-    /// Gives the machine the answer to a step.
-    pub(super) fn answer(&mut self, ticket: Ticket, answer: Answer) -> Result<(), EngineError> {
-        let input = match answer {
-            Ok(input) => input,
+    /// Gives the machine the answer to a step; none if it comes later.
+    pub(super) fn answer(
+        &mut self,
+        ticket: Ticket,
+        answer: Result<Option<Answer>, StepError>,
+    ) -> Result<(), EngineError> {
+        let answer = match answer {
+            Ok(answer) => answer,
             Err(StepError::Engine(error)) => return Err(error),
-            Err(StepError::Failed { what, reason, hint }) => Input::StepFailed {
-                ticket,
-                what,
+            Err(StepError::Failed { reason, hint }) => Some(Answer::Failed(StepFailure {
                 reason,
                 hint: self.vault_gone().unwrap_or(hint),
-            },
+                begun: self.vault().is_ok_and(|it| it.unfinished_move().is_some()),
+            })),
         };
-        self.ready.push_back(input);
+        let input = answer.map(|answer| Input::Answer(ticket, answer));
+        self.ready.extend(input);
         Ok(())
-    }
-
-    pub(super) fn failed(&self, what: &str, error: &CheckpointError) -> StepError {
-        StepError::new(what, chain(error), self.hint_about(error))
     }
 
     /// Reports what was restored after a gate.
@@ -83,7 +82,7 @@ impl Engine {
         &mut self,
         restored: Result<Vec<Notice>, CheckpointError>,
     ) -> Result<(), StepError> {
-        let notices = restored.map_err(|error| self.failed(NOT_UNDONE, &error))?;
+        let notices = restored.map_err(|error| StepError::vault(NOT_UNDONE, &error))?;
         Ok(self.warn(notices).await?)
     }
 }

@@ -5,13 +5,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::machine::{Origin, Setup};
+use crate::machine::{GateRequest, Ground, Setup};
 use crate::policy::Policy;
 use crate::policy::roster::Roster;
+use crate::settings::file;
 use crate::settings::files::{self, Places};
 use crate::settings::{PartialSettings, Settings};
+use ralph_base::ids::StoryId;
 use ralph_plan::change::SourceKind;
 use ralph_plan::source::Surroundings;
+use ralph_process::Stderr;
 use ralph_vault::Session;
 
 fn engine_of(machine: Machine, folder: &Path) -> Engine {
@@ -76,18 +79,44 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
     Engine::new(prepared, audience, None).unwrap()
 }
 
-#[tokio::test]
-async fn a_step_that_nothing_answers_ends_the_run() {
-    let folder = tempfile::tempdir().unwrap();
+/// A machine that was not started.
+fn machine() -> Machine {
     let settings = Settings::resolve([]).unwrap();
-    let mut machine = Machine::new(Setup {
+    Machine::new(Setup {
         change: "c".to_owned(),
         roster: Roster::of(&settings, "c"),
         policy: Policy::default(),
         gate_logs: String::new(),
-        origin: Origin::Fresh,
+        resumed: None,
         began: BTreeMap::new(),
-    });
+    })
+}
+
+#[tokio::test]
+async fn a_gate_is_a_shell_line_with_one_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine_of(machine(), folder.path());
+    let settings = file::parse("ralphtool.toml", "[[gate]]\nname = 't'\nrun = 'a && b'").unwrap();
+    let settings = Settings::resolve([settings]).unwrap();
+    let request = GateRequest {
+        story: StoryId("2".to_owned()),
+        gate: 0,
+        name: "2.1-1".to_owned(),
+        ground: Ground::Attempt,
+    };
+    let logs = Path::new("/vault");
+    let spec = engine.gate_process(&settings.gates.value[0], &request, logs);
+    assert_eq!(spec.args, ["-c", "a && b"]);
+    let own = std::process::id();
+    assert_eq!(spec.marker, format!("r/gate/2.1-1/{own}"));
+    assert_eq!(spec.stdout, Path::new("/vault/2.1-1.log"));
+    assert_eq!(spec.stderr, Stderr::WithStdout);
+}
+
+#[tokio::test]
+async fn a_step_that_nothing_answers_ends_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machine = machine();
     // The change is to be read, and that is never done.
     machine.start(Timestamp::now());
     let mut engine = engine_of(machine, folder.path());

@@ -6,8 +6,8 @@ use super::step::StepError;
 use crate::machine::NO_ANSWER_HINT;
 use ralph_vault::Vault;
 use ralph_vault::{
-    AtCheckpoint, Attempt, CheckpointError, Failed, GateOnCheckpoint, Opened, Parked, Reopening,
-    Session, Settled, StepResult,
+    AtCheckpoint, Attempt, Failed, GateOnCheckpoint, Opened, Parked, Reopening, Session, Settled,
+    StepResult,
 };
 
 /// The vault, by its state.
@@ -114,17 +114,14 @@ impl Engine {
                 self.vault_state = Some(N::into_vault_state(session));
                 Ok(done)
             }
-            Err(failed) => {
-                let error = self.put_failed(*failed);
-                Err(self.failed(what, &error))
-            }
+            Err(failed) => Err(self.put_failed(what, *failed)),
         }
     }
 
     /// Puts the vault back after a step that failed.
-    pub(super) fn put_failed<S: State>(&mut self, failed: Failed<S>) -> CheckpointError {
+    pub(super) fn put_failed<S: State>(&mut self, what: &str, failed: Failed<S>) -> StepError {
         self.vault_state = Some(S::into_vault_state(failed.session));
-        failed.error
+        StepError::vault(what, &failed.error)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::availability::Pick;
-use super::io::{AgentEnd, AgentStart, Effect, Input, TimerKind};
+use super::io::{AgentEnd, AgentRequest, AgentStart, Answer, Effect, Step, TimerKind};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase};
@@ -62,21 +62,17 @@ impl Machine {
             }
         };
         self.announce_choice(&story, &choice);
-        let ticket = self.ask();
-        let id = AttemptId::new(story.view.id.clone(), story.next_attempt);
-        story.next_attempt = story.next_attempt.saturating_add(1);
+        let id = self.next_attempt(&story.view.id);
         self.attempts.insert(id.story.clone(), id.attempt.0);
         let notes = self.notes.deliver(&id.story);
         story.started.get_or_insert(self.now);
         self.ledger.start_clock(&id.story, self.now);
-        self.emit(Effect::StartAgent {
-            ticket,
-            story: id.story.clone(),
-            attempt: id.attempt,
+        self.request(Step::StartAgent(AgentRequest {
+            attempt: id.clone(),
             choice: choice.clone(),
-            previous: story.previous.clone(),
+            previous: story.carry.previous.clone(),
             notes,
-        });
+        }));
         let attempt = Attempt {
             story,
             id,
@@ -96,13 +92,13 @@ impl Machine {
         })
     }
 
-    pub(super) fn on_agent(&mut self, mut work: Work, input: Input) -> Phase {
-        match input {
-            Input::AgentStarted { start, .. } => self.on_agent_started(&mut work, start),
-            Input::AgentSaid { event, .. } => self.on_agent_said(&mut work, event),
-            Input::AgentActive { .. } => work.last_active = self.now,
-            Input::AgentFinal { .. } => self.on_agent_final(&mut work),
-            Input::AgentEnded { end, .. } => return self.on_agent_ended(work, &end),
+    pub(super) fn on_agent(&mut self, mut work: Work, answer: Answer) -> Phase {
+        match answer {
+            Answer::AgentStarted(start) => self.on_agent_started(&mut work, start),
+            Answer::AgentSaid(event) => self.on_agent_said(&mut work, event),
+            Answer::AgentActive => work.last_active = self.now,
+            Answer::AgentFinal => self.on_agent_final(&mut work),
+            Answer::AgentEnded(end) => return self.on_agent_ended(work, &end),
             _stray => {}
         }
         Phase::Working(work)
@@ -136,7 +132,10 @@ impl Machine {
         let Attempt {
             story, id, choice, ..
         } = &work.attempt;
-        let retries_left = self.policy().max_retries.saturating_sub(story.retries_used);
+        let retries_left = self
+            .policy()
+            .max_retries
+            .saturating_sub(story.carry.retries_used);
         self.announce(Event::AttemptStarted(AttemptStarted {
             story: id.story.clone(),
             attempt: id.attempt,
@@ -237,7 +236,8 @@ impl Machine {
                 if let Some(message) = warning {
                     self.warn("odd_exit", message);
                 }
-                self.check(attempt)
+                self.request(Step::CheckStory(attempt.id.story.clone()));
+                Phase::Checking(attempt)
             }
             Err(failure) => self.fail(attempt, failure),
         }
@@ -267,12 +267,6 @@ impl Machine {
             attempt: attempt.id.attempt,
             agent: AgentEvent::Usage { usage, prices },
         });
-    }
-
-    fn check(&mut self, attempt: Attempt) -> Phase {
-        let story = attempt.id.story.clone();
-        self.request(|ticket| Effect::CheckStory { ticket, story });
-        Phase::Checking(attempt)
     }
 
     pub(super) fn on_timer(&mut self, phase: Phase, kind: TimerKind) -> Phase {
@@ -314,7 +308,7 @@ impl Machine {
         let message =
             format!("the agent did not exit within {grace} of its final message and is ended");
         self.warn("lingering", message);
-        self.stop_agent(STOP_GRACE);
+        self.emit(Effect::StopProcess { grace: STOP_GRACE });
     }
 
     // Activity does not touch the timer; it is armed again only here.
@@ -353,13 +347,7 @@ impl Machine {
 
     fn end_agent(&mut self, work: &mut Work, failure: AttemptFailure) {
         work.ending = Ending::Failed(failure);
-        self.stop_agent(STOP_GRACE);
-    }
-
-    pub(super) fn stop_agent(&mut self, grace: Duration) {
-        if let Some(ticket) = self.pending {
-            self.emit(Effect::StopAgent { ticket, grace });
-        }
+        self.emit(Effect::StopProcess { grace: STOP_GRACE });
     }
 
     fn arm(&mut self, work: &mut Work, kind: TimerKind, after: Duration) {

@@ -3,12 +3,11 @@
 
 use std::time::Duration;
 
-use super::io::{Effect, Ground};
+use super::io::{Ground, Step};
 use super::stories::Current;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{GateResult, Outcome};
-use ralph_base::ids::AttemptId;
 
 /// A gate on the checkpoint, before the story's first attempt.
 #[derive(Debug)]
@@ -92,8 +91,7 @@ impl Machine {
         }
         let is_known = !gates.any(|it| self.checkpoint_verdicts.is_due(it));
         let known = self.checkpoint_verdicts.at.clone().filter(|_| is_known);
-        self.request(|ticket| Effect::RecallGates {
-            ticket,
+        self.request(Step::RecallGates {
             story: story.view.id.clone(),
             known,
         });
@@ -134,7 +132,7 @@ impl Machine {
         if self.pause {
             return self.hold(story);
         }
-        let attempt = AttemptId::new(story.view.id.clone(), story.next_attempt);
+        let attempt = self.next_attempt(&story.view.id);
         self.run_gate(&attempt, gate, Ground::Checkpoint);
         Phase::Baseline(Baseline { story, gate })
     }

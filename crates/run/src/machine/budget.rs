@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::attempt::Attempt;
-use super::io::TimerKind;
+use super::io::{Effect, TimerKind};
 use crate::policy::STOP_GRACE;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
@@ -164,7 +164,7 @@ impl Machine {
             return self.check_gate_budget_later();
         };
         self.ledger.overrun = Some(used_up);
-        self.stop_gate(STOP_GRACE);
+        self.emit(Effect::StopProcess { grace: STOP_GRACE });
     }
 
     /// The gate is over: what ran out meanwhile.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
-use super::io::{Effect, Ground, StoryCheck};
+use super::io::{GateRequest, Ground, Step, StoryCheck};
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
@@ -49,13 +49,12 @@ impl Machine {
             whole: ground == Ground::Whole,
             log: format!("{}/{name}.log", self.setup.gate_logs),
         }));
-        self.request(|ticket| Effect::RunGate {
-            ticket,
+        self.request(Step::RunGate(GateRequest {
             story: attempt.story.clone(),
             gate,
             name,
             ground,
-        });
+        }));
         self.watch_gate();
     }
 
@@ -203,8 +202,7 @@ impl Machine {
                 format!("attempt `{id}` changed nothing but boxes"),
             );
         }
-        let story = attempt.id.story.clone();
-        self.request(|ticket| Effect::TickStory { ticket, story });
+        self.request(Step::TickStory(attempt.id.story.clone()));
         Phase::Ticking(Verified { attempt, verdicts })
     }
 
@@ -222,13 +220,12 @@ impl Machine {
             .map(|(gate, _)| gate.name.clone())
             .collect();
         let attempt = &verified.attempt;
-        let story = StoryNote {
+        self.request(Step::Save(StoryNote {
             id: attempt.id.story.clone(),
             title: attempt.story.view.title.clone(),
             attempts: attempt.id.attempt.0,
             gates: passed,
-        };
-        self.request(|ticket| Effect::Save { ticket, story });
+        }));
         Phase::Saving(verified)
     }
 
@@ -248,7 +245,7 @@ impl Machine {
         self.checkpoint_verdicts
             .judged(&commit, &verified.verdicts, gates);
         self.retries_used
-            .insert(id.story.clone(), story.retries_used);
+            .insert(id.story.clone(), story.carry.retries_used);
         self.last_done = Some(id.story.clone());
         self.completed.insert(id.story.clone());
         self.notes.story_over(&id.story);

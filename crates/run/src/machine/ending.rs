@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use super::attempt::Work;
-use super::io::{Effect, Input, StoppedBy, TimerKind};
+use super::io::{Effect, Step, StepFailure, StoppedBy, TimerKind};
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Finishing, Machine, Phase, Stop};
 use crate::policy::{OnFinish, STOP_GRACE};
-use crate::records::event::{
-    Event, FinishChoice, FinishFailed, Finished, Outcome, Request, RunEnded,
-};
+use crate::records::event::{Event, FinishChoice, FinishFailed, Outcome, Request, RunEnded};
 
 impl Machine {
     pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
@@ -52,7 +50,7 @@ impl Machine {
         match phase {
             Phase::Working(work) => self.stop_work(work, grace),
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) => {
-                self.stop_gate(grace);
+                self.emit(Effect::StopProcess { grace });
                 phase
             }
             Phase::Waiting(story, _) => {
@@ -71,7 +69,7 @@ impl Machine {
             Ending::AfterFinal | Ending::Skip | Ending::Failed(_)
         );
         if !is_ending || grace.is_zero() {
-            self.stop_agent(grace);
+            self.emit(Effect::StopProcess { grace });
         }
         if !matches!(work.ending, Ending::Failed(_)) {
             work.ending = Ending::Stop;
@@ -80,11 +78,11 @@ impl Machine {
     }
 
     /// Stops at once and leaves everything as it is.
-    pub(super) fn on_step_failed(&mut self, phase: Phase, reason: String, hint: String) -> Phase {
+    pub(super) fn on_step_failed(&mut self, phase: Phase, failure: StepFailure) -> Phase {
         match phase {
             Phase::New | Phase::Ended | Phase::Asking(_) => return phase,
             Phase::Finishing(outcome, finishing) => {
-                return self.on_finish_failed(outcome, finishing, reason, hint, false);
+                return self.on_finish_failed(outcome, finishing, failure);
             }
             Phase::Working(mut work) => {
                 self.disarm_all(&mut work);
@@ -92,6 +90,7 @@ impl Machine {
             }
             _ => {}
         }
+        let StepFailure { reason, hint, .. } = failure;
         self.end(Outcome::Broken { reason, hint })
     }
 
@@ -100,9 +99,11 @@ impl Machine {
         &mut self,
         outcome: Outcome,
         finishing: Finishing,
-        reason: String,
-        hint: String,
-        begun: bool,
+        StepFailure {
+            reason,
+            hint,
+            begun,
+        }: StepFailure,
     ) -> Phase {
         self.under_way = begun.then_some(finishing.choice);
         self.announce(Event::FinishFailed(FinishFailed {
@@ -151,7 +152,7 @@ impl Machine {
     fn ask_finish(&mut self, outcome: Outcome) -> Phase {
         self.over_since.get_or_insert(self.now);
         self.announce(Event::ChoiceNeeded);
-        self.request(|ticket| Effect::AskFinish { ticket });
+        self.request(Step::AskFinish);
         Phase::Asking(outcome)
     }
 
@@ -162,43 +163,8 @@ impl Machine {
     }
 
     fn finish(&mut self, outcome: Outcome, choice: FinishChoice, asked: bool) -> Phase {
-        self.request(|ticket| Effect::Finish { ticket, choice });
+        self.request(Step::Finish(choice));
         Phase::Finishing(outcome, Finishing { choice, asked })
-    }
-
-    pub(super) fn on_finish_answer(
-        &mut self,
-        outcome: Outcome,
-        finishing: Finishing,
-        input: Input,
-    ) -> Phase {
-        match input {
-            Input::Finished {
-                head,
-                branch,
-                changed_files,
-                ..
-            } => {
-                self.announce(Event::Finished(Finished {
-                    choice: finishing.choice,
-                    head,
-                    branch,
-                    changed_files,
-                }));
-                self.close(outcome)
-            }
-            Input::FinishFailed {
-                reason,
-                hint,
-                begun,
-                ..
-            } => self.on_finish_failed(outcome, finishing, reason, hint, begun),
-            _misfit => {
-                let reason = "the finish got an answer that does not fit it".to_owned();
-                let hint = super::NO_ANSWER_HINT.to_owned();
-                self.on_finish_failed(outcome, finishing, reason, hint, false)
-            }
-        }
     }
 
     pub(super) fn close(&mut self, outcome: Outcome) -> Phase {

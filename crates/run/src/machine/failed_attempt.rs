@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::attempt::Attempt;
 use super::availability::Pick;
 use super::carry::told_next;
-use super::io::{Effect, TimerKind};
+use super::io::{Effect, Step, TimerKind};
 use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
@@ -13,6 +13,7 @@ use crate::policy::budget::UsedUp;
 use crate::policy::{Consequence, consequence, pause_after};
 use crate::records::event::{AttemptFailed, Event, Outcome};
 use ralph_agents::agent_event::Usage;
+use ralph_vault::Setback;
 
 /// How often in a row a run waits for an API that is down, without using a retry: about an hour.
 const OUTAGES_WAITED_FOR: u32 = 6;
@@ -34,23 +35,19 @@ enum Next {
 
 impl Machine {
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
-        self.request(|ticket| Effect::Park {
-            ticket,
+        self.request(Step::Park(Setback {
             attempt: attempt.id.clone(),
+            reason: failure.told.clone(),
+            counts: consequence(failure.kind) == Consequence::Retry,
             kind: failure.kind,
-            reason: failure.reason.clone(),
-        });
+            why: failure.reason.clone(),
+        }));
         let duration_ms = self.ms_since(attempt.started);
         Phase::Parking(FailedAttempt {
             attempt,
             failure,
             duration_ms,
         })
-    }
-
-    pub(super) fn on_parked(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
-        self.request(|ticket| Effect::Restore { ticket });
-        Phase::Restoring(failed, changed_files)
     }
 
     pub(super) fn on_restored(&mut self, failed: FailedAttempt, changed_files: usize) -> Phase {
@@ -78,7 +75,8 @@ impl Machine {
             duration_ms,
             usage,
         }));
-        story.previous = told_next(story.previous.take(), failure.kind, failure.told, id);
+        let before = story.carry.previous.take();
+        story.carry.previous = told_next(before, failure.kind, failure.told, id);
         match next {
             Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
@@ -111,14 +109,14 @@ impl Machine {
     }
 
     fn after_failure(&self, story: &mut Current, failure: &AttemptFailure) -> Next {
-        if story.retries_used >= self.policy().max_retries {
+        if story.carry.retries_used >= self.policy().max_retries {
             return Next::End(Outcome::Exhausted {
                 story: story.view.id.clone(),
                 kind: failure.kind,
                 reason: failure.reason.clone(),
             });
         }
-        story.retries_used += 1;
+        story.carry.retries_used += 1;
         self.go_on(story)
     }
 

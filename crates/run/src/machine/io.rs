@@ -1,7 +1,7 @@
 //! What goes into the machine and what comes out of it.
 //!
-//! An effect that gets an answer carries a ticket; the answer carries it back. At most one
-//! ticket is open at a time, so an answer with any other ticket is stale and dropped.
+//! A step carries a ticket; its answers carry it back. At most one ticket is open at a time, so an
+//! answer with any other ticket is stale and dropped.
 
 use std::time::Duration;
 
@@ -9,15 +9,16 @@ use jiff::Timestamp;
 
 use crate::policy::roster::Choice;
 use crate::prompt::Previous;
-use crate::records::event::{Event, FailureKind, FinishChoice, GateResult, Outcome, Request};
+use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request};
 use crate::tamper::Finding;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::{Output, Trouble};
 use ralph_agents::promise::Promise;
-use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
+use ralph_base::ids::{AttemptId, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
 use ralph_vault::journal::steps::StoryNote;
+use ralph_vault::{Begun, Setback};
 
 /// Ties an answer to the effect that asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,168 +27,158 @@ pub struct Ticket(pub u64);
 /// One thing the engine has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Read the change from disk; answered by `Backlog`.
-    ReadBacklog { ticket: Ticket },
-    /// Make (or, resuming, adopt) the checkpoint branch; answered by `BeginDone`.
-    Begin { ticket: Ticket },
-    /// Start an agent; answered by `AgentStarted`, its life, and `AgentEnded`.
-    StartAgent {
-        ticket: Ticket,
-        story: StoryId,
-        attempt: AttemptNumber,
-        /// Who makes it.
-        choice: Choice,
-        previous: Option<Previous>,
-        /// What the user wants it to know.
-        notes: Vec<String>,
-    },
-    /// End the agent of this ticket, by force after the grace; a shorter grace may follow.
-    StopAgent { ticket: Ticket, grace: Duration },
-    /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
-    CheckStory { ticket: Ticket, story: StoryId },
-    /// Look up which gates are known to pass on the checkpoint, and let what the user changed
-    /// meanwhile be part of it; answered by `GatesRecalled`.
-    RecallGates {
-        ticket: Ticket,
-        /// The story that starts from it.
-        story: StoryId,
-        /// The checkpoint of which everything is known.
-        known: Option<String>,
-    },
-    /// Run a gate of the policy; answered by `GateEnded`.
-    RunGate {
-        ticket: Ticket,
-        /// The story it judges, or the last one of the whole change.
-        story: StoryId,
-        gate: usize,
-        /// Tells this run of a gate from all others of the run; its log is named after it.
-        name: String,
-        /// What it judges.
-        ground: Ground,
-    },
-    /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
-    Reopen {
-        ticket: Ticket,
-        reopening: Reopening,
-    },
-    /// End the gate of this ticket; `GateEnded` still follows.
-    StopGate { ticket: Ticket, grace: Duration },
-    /// Tick the boxes the agent left open; answered by `Ticked`.
-    TickStory { ticket: Ticket, story: StoryId },
-    /// Write the checkpoint commit of a story; answered by `Saved`.
-    Save { ticket: Ticket, story: StoryNote },
-    /// Put the whole attempt into the vault; answered by `Parked`.
-    Park {
-        ticket: Ticket,
-        attempt: AttemptId,
-        kind: FailureKind,
-        reason: String,
-    },
-    /// Bring the tree back to the checkpoint; answered by `Restored`.
-    Restore { ticket: Ticket },
+    /// Do a step of the run; its answer carries the ticket back.
+    Step(Ticket, Step),
+    /// End the agent or gate that runs, by force after the grace; a shorter grace may follow. Its
+    /// end still answers the step that started it.
+    StopProcess { grace: Duration },
     /// Fire the timer after this time; replaces the timer if it is set.
     SetTimer { timer: Timer, after: Duration },
     /// Fire the timer at this moment of the wall clock; replaces the timer if it is set.
     SetTimerAt { timer: Timer, at: Timestamp },
     /// Forget the timer.
     CancelTimer { timer: Timer },
-    /// Ask the user what to do with the branch; answered by `FinishChosen`.
-    AskFinish { ticket: Ticket },
-    /// Take the branch home or keep it; answered by `Finished`.
-    Finish {
-        ticket: Ticket,
-        choice: FinishChoice,
-    },
     /// Write the event to the journal, then show it.
     Announce(Box<Event>),
     /// The run is over; nothing follows.
     End { outcome: Outcome, exit_code: u8 },
 }
 
-/// One thing that happened; those with a ticket answer an effect.
+/// A step of the run. Each is answered, at the latest by [`Answer::Failed`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Read the change from disk; answered by `Backlog`.
+    ReadBacklog,
+    /// Make (or, resuming, adopt) the checkpoint branch; answered by `Begun`.
+    Begin,
+    /// Start an agent; answered by `AgentStarted`, its life, and `AgentEnded`.
+    StartAgent(AgentRequest),
+    /// Compare the task file with the checkpoint's; answered by `StoryChecked`.
+    CheckStory(StoryId),
+    /// Look up which gates are known to pass on the checkpoint, and let what the user changed
+    /// meanwhile be part of it; answered by `GatesRecalled`.
+    RecallGates {
+        /// The story that starts from it.
+        story: StoryId,
+        /// The checkpoint of which everything is known.
+        known: Option<String>,
+    },
+    /// Run a gate; answered by `GateEnded`.
+    RunGate(GateRequest),
+    /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
+    Reopen(Reopening),
+    /// Tick the boxes the agent left open; answered by `Ticked`.
+    TickStory(StoryId),
+    /// Write the checkpoint commit of a story; answered by `Saved`.
+    Save(StoryNote),
+    /// Put the whole attempt into the vault; answered by `Parked`.
+    Park(Setback),
+    /// Bring the tree back to the checkpoint; answered by `Restored`.
+    Restore,
+    /// Ask the user what to do with the branch; answered by `FinishChosen`.
+    AskFinish,
+    /// Take the branch home or keep it; answered by `Finished`.
+    Finish(FinishChoice),
+}
+
+/// An attempt that an agent is to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentRequest {
+    pub attempt: AttemptId,
+    /// Who makes it.
+    pub choice: Choice,
+    /// How the attempt before it failed.
+    pub previous: Option<Previous>,
+    /// What the user wants it to know.
+    pub notes: Vec<String>,
+}
+
+/// A gate that is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateRequest {
+    /// The story it judges, or the last one of the whole change.
+    pub story: StoryId,
+    /// The gate, by its place in the policy.
+    pub gate: usize,
+    /// Tells this run of a gate from all others of the run; its log is named after it.
+    pub name: String,
+    /// What it judges.
+    pub ground: Ground,
+}
+
+/// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// The change as it is on disk.
-    Backlog {
-        ticket: Ticket,
-        stories: Vec<StoryView>,
-    },
-    /// The checkpoint branch is there and HEAD is on it.
-    BeginDone { ticket: Ticket, branch: Branch },
-    /// The agent process runs.
-    AgentStarted { ticket: Ticket, start: AgentStart },
-    /// The agent said or did something.
-    AgentSaid { ticket: Ticket, event: AgentEvent },
-    /// The agent printed something that is no event of its own.
-    AgentActive { ticket: Ticket },
-    /// The agent gave its final message.
-    AgentFinal { ticket: Ticket },
-    /// The agent and everything it started are gone.
-    AgentEnded { ticket: Ticket, end: Box<AgentEnd> },
-    /// The task file after the attempt.
-    StoryChecked { ticket: Ticket, check: StoryCheck },
-    /// The gate and everything it started are gone.
-    GateEnded {
-        ticket: Ticket,
-        result: GateResult,
-        duration: Duration,
-    },
-    /// The checkpoint, and the gates that are known to pass on it.
-    GatesRecalled {
-        ticket: Ticket,
-        commit: String,
-        green: Vec<usize>,
-    },
-    /// The story has open tasks again.
-    Reopened { ticket: Ticket, commit: String },
-    /// These tasks were ticked for the agent.
-    Ticked { ticket: Ticket, tasks: Vec<String> },
-    /// The checkpoint commit is durable.
-    Saved {
-        ticket: Ticket,
-        commit: String,
-        changed_files: usize,
-    },
-    /// The attempt is durable in the vault.
-    Parked {
-        ticket: Ticket,
-        changed_files: usize,
-    },
-    /// The tree is at the checkpoint again.
-    Restored { ticket: Ticket },
-    /// The finish did not work.
-    FinishFailed {
-        ticket: Ticket,
-        reason: String,
-        hint: String,
-        /// It is under way, and only it can be carried through.
-        begun: bool,
-    },
-    /// The user chose.
-    FinishChosen {
-        ticket: Ticket,
-        choice: FinishChoice,
-    },
-    /// The branch was taken home or kept.
-    Finished {
-        ticket: Ticket,
-        head: String,
-        branch: String,
-        changed_files: usize,
-    },
-    /// Git or the system failed at the effect of this ticket; nothing of it still runs.
-    StepFailed {
-        ticket: Ticket,
-        what: String,
-        reason: String,
-        hint: String,
-    },
+    /// What came of a step.
+    Answer(Ticket, Answer),
     /// A timer ran out.
     TimerFired(Timer),
     /// The system wants the run to stop.
     Stop { request: Request, by: StoppedBy },
     /// The user at the screen wants something.
     User(UserCommand),
+}
+
+/// What came of a step; one that starts an agent gets several answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The change as it is on disk.
+    Backlog(Vec<StoryView>),
+    /// The checkpoint branch is there and HEAD is on it.
+    Begun(Begun),
+    /// The agent process runs.
+    AgentStarted(AgentStart),
+    /// The agent said or did something.
+    AgentSaid(AgentEvent),
+    /// The agent printed something that is no event of its own.
+    AgentActive,
+    /// The agent gave its final message.
+    AgentFinal,
+    /// The agent and everything it started are gone.
+    AgentEnded(Box<AgentEnd>),
+    /// The task file after the attempt.
+    StoryChecked(StoryCheck),
+    /// The gate and everything it started are gone.
+    GateEnded {
+        result: GateResult,
+        duration: Duration,
+    },
+    /// The checkpoint, and the gates that are known to pass on it.
+    GatesRecalled { commit: String, green: Vec<usize> },
+    /// The story has open tasks again, in this commit.
+    Reopened(String),
+    /// These tasks were ticked for the agent.
+    Ticked(Vec<String>),
+    /// The checkpoint commit is durable.
+    Saved {
+        commit: String,
+        changed_files: usize,
+    },
+    /// The attempt, which had changed this many files, is durable in the vault.
+    Parked(usize),
+    /// The tree is at the checkpoint again.
+    Restored,
+    /// The user chose.
+    FinishChosen(FinishChoice),
+    /// The branch was taken home or kept.
+    Finished {
+        head: String,
+        branch: String,
+        changed_files: usize,
+    },
+    /// Git or the system failed; nothing of the step still runs.
+    Failed(StepFailure),
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepFailure {
+    /// What was tried and what happened.
+    pub reason: String,
+    /// What to do next.
+    pub hint: String,
+    /// A finish is half done, and only it can be carried through.
+    pub begun: bool,
 }
 
 /// What a user at a screen can ask of the loop; what makes no sense at the moment is ignored.
@@ -217,26 +208,7 @@ impl Input {
     /// The ticket this input answers to, if it answers at all.
     pub(super) const fn ticket(&self) -> Option<Ticket> {
         match self {
-            Self::Backlog { ticket, .. }
-            | Self::BeginDone { ticket, .. }
-            | Self::AgentStarted { ticket, .. }
-            | Self::AgentSaid { ticket, .. }
-            | Self::AgentActive { ticket }
-            | Self::AgentFinal { ticket }
-            | Self::AgentEnded { ticket, .. }
-            | Self::StoryChecked { ticket, .. }
-            | Self::GateEnded { ticket, .. }
-            | Self::GatesRecalled { ticket, .. }
-            | Self::Reopened { ticket, .. }
-            | Self::Ticked { ticket, .. }
-            | Self::Saved { ticket, .. }
-            | Self::Parked { ticket, .. }
-            | Self::Restored { ticket }
-            | Self::FinishFailed { ticket, .. }
-            | Self::FinishChosen { ticket, .. }
-            | Self::Finished { ticket, .. }
-            | Self::StepFailed { ticket, .. }
-            | Self::TimerFired(Timer { ticket, .. }) => Some(*ticket),
+            Self::Answer(ticket, _) | Self::TimerFired(Timer { ticket, .. }) => Some(*ticket),
             Self::Stop { .. } | Self::User(_) => None,
         }
     }
@@ -363,13 +335,4 @@ pub struct AgentEnd {
     pub still_running: Vec<String>,
     /// What it used; without it the last figures it gave count.
     pub usage: Option<Usage>,
-}
-
-/// The checkpoint branch and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Branch {
-    pub name: String,
-    /// Where the user was: a branch name, or a commit for a detached HEAD.
-    pub original: String,
-    pub original_commit: Option<String>,
 }

@@ -135,9 +135,9 @@ fn policies() -> impl Strategy<Value = Policy> {
 /// An answer that fits few steps.
 fn odd_answer(pick: u8, ticket: Ticket) -> Input {
     match pick % 5 {
-        0 => Input::Restored { ticket },
+        0 => Input::Answer(ticket, Answer::Restored),
         1 => step_failed(ticket),
-        2 => Input::AgentActive { ticket },
+        2 => Input::Answer(ticket, Answer::AgentActive),
         3 => super::script::ended_complete(ticket),
         _ => super::script::saved(ticket),
     }
@@ -151,20 +151,23 @@ fn any_gate((baseline, at_the_end): (bool, bool)) -> Gate {
     }
 }
 
-fn origins() -> impl Strategy<Value = Origin> {
-    let carry = (1_u32..6, 0_u32..5).prop_map(|(next_attempt, retries_used)| Carry {
-        story: id("1"),
-        next_attempt: AttemptNumber(next_attempt),
-        retries_used,
-        previous: None,
+fn resumptions() -> impl Strategy<Value = Option<Resumption>> {
+    let carry = (0_u32..5, 0_u32..5).prop_map(|(made, retries_used)| {
+        let carry = Carry {
+            retries_used,
+            previous: None,
+        };
+        (made, (id("1"), carry))
     });
     let resumed = prop::option::of(carry).prop_map(|carry| {
-        Origin::Resumed(Box::new(Resumption {
+        let (made, carry) = carry.unzip();
+        Some(Resumption {
             carry,
+            attempts: made.into_iter().map(|made| (id("1"), made)).collect(),
             ..Resumption::default()
-        }))
+        })
     });
-    prop_oneof![3 => Just(Origin::Fresh), 1 => resumed]
+    prop_oneof![3 => Just(None), 1 => resumed]
 }
 
 /// Where the user's tree stands.
@@ -226,7 +229,7 @@ struct World {
 }
 
 impl World {
-    fn new(policy: Policy, roster: Roster, origin: Origin) -> Self {
+    fn new(policy: Policy, roster: Roster, resumed: Option<Resumption>) -> Self {
         let state = |n: usize| match n {
             3 => StoryState::Deferred,
             _ => StoryState::Open,
@@ -234,7 +237,7 @@ impl World {
         Self {
             machine: Machine::new(Setup {
                 roster,
-                origin,
+                resumed,
                 ..setup(policy.clone())
             }),
             now: clock(0),
@@ -300,7 +303,7 @@ impl World {
             self.open,
             Open::Nothing
                 | Open::Paused
-                | Open::Step(Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
+                | Open::Step(Effect::SetTimerAt { .. } | Effect::Step(_, Step::AskFinish))
         ) {
             return;
         }
@@ -322,17 +325,15 @@ impl World {
             return;
         };
         let pick = match step {
-            Effect::StartAgent { .. } => pick % 2 * 4,
-            Effect::Restore { .. } | Effect::Save { .. } => 2,
+            Effect::Step(_, Step::StartAgent(_)) => pick % 2 * 4,
+            Effect::Step(_, Step::Restore | Step::Save(_)) => 2,
             _ if pick % 5 == 1 => 0,
             _ => pick,
         };
         let is_answered_later = matches!(
             step,
-            Effect::StartAgent { .. }
-                | Effect::RunGate { .. }
+            Effect::Step(_, Step::StartAgent(_) | Step::RunGate(_) | Step::AskFinish)
                 | Effect::SetTimerAt { .. }
-                | Effect::AskFinish { .. }
         );
         if is_answered_later {
             return self.send_unheard(pick, self.ticket);
@@ -346,16 +347,17 @@ impl World {
     /// The loop must notice whenever nothing is under way that could answer.
     fn check_unanswered(&self) {
         let is_step = match &self.open {
-            Open::Step(step) => {
-                !matches!(step, Effect::SetTimerAt { .. } | Effect::AskFinish { .. })
-            }
+            Open::Step(step) => !matches!(
+                step,
+                Effect::SetTimerAt { .. } | Effect::Step(_, Step::AskFinish)
+            ),
             _ => false,
         };
         let want = is_step.then_some(self.ticket);
         assert_eq!(self.machine.unanswered(false), want);
         let is_process = matches!(
             self.open,
-            Open::Step(Effect::StartAgent { .. } | Effect::RunGate { .. })
+            Open::Step(Effect::Step(_, Step::StartAgent(_) | Step::RunGate(_)))
         );
         assert_eq!(self.machine.unanswered(true), want.filter(|_| !is_process));
     }
@@ -369,34 +371,35 @@ impl World {
         };
         let ticket = self.ticket;
         let input = match step {
-            Effect::ReadBacklog { .. } => self.backlog(pick),
-            Effect::Begin { .. } => {
+            Effect::Step(_, Step::ReadBacklog) => self.backlog(pick),
+            Effect::Step(_, Step::Begin) => {
                 self.tree = Tree::AtCheckpoint;
                 super::script::begin_done(ticket)
             }
-            Effect::StartAgent { .. } => self.agent(pick),
-            Effect::CheckStory { .. } => check(ticket, pick),
-            Effect::RecallGates { .. } => self.looked(pick),
-            Effect::RunGate { gate, ground, .. } => self.gate(pick, gate, ground),
-            Effect::Reopen { reopening, .. } => self.reopened(&reopening.story),
-            Effect::TickStory { .. } => Input::Ticked {
+            Effect::Step(_, Step::StartAgent(_)) => self.agent(pick),
+            Effect::Step(_, Step::CheckStory(_)) => check(ticket, pick),
+            Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
+            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
+                self.gate(pick, gate, ground)
+            }
+            Effect::Step(_, Step::Reopen(reopening)) => self.reopened(&reopening.story),
+            Effect::Step(_, Step::TickStory(_)) => Input::Answer(
                 ticket,
-                tasks: vec!["t".to_owned(); usize::from(pick % 2)],
-            },
-            Effect::Save { story, .. } => self.saved(&story.id),
-            Effect::Park { .. } => {
+                Answer::Ticked(vec!["t".to_owned(); usize::from(pick % 2)]),
+            ),
+            Effect::Step(_, Step::Save(story)) => self.saved(&story.id),
+            Effect::Step(_, Step::Park(_)) => {
                 self.tree = Tree::Parked;
                 super::script::was_parked(ticket)
             }
-            Effect::Restore { .. } => {
+            Effect::Step(_, Step::Restore) => {
                 self.tree = Tree::AtCheckpoint;
-                Input::Restored { ticket }
+                Input::Answer(ticket, Answer::Restored)
             }
-            Effect::AskFinish { .. } => Input::FinishChosen {
-                ticket,
-                choice: FinishChoice::Cleanup,
-            },
-            Effect::Finish { .. } => finished(ticket),
+            Effect::Step(_, Step::AskFinish) => {
+                Input::Answer(ticket, Answer::FinishChosen(FinishChoice::Cleanup))
+            }
+            Effect::Step(_, Step::Finish(_)) => finished(ticket),
             Effect::SetTimerAt { timer, at } => {
                 self.now = self.now.max(at);
                 Input::TimerFired(timer)
@@ -413,7 +416,7 @@ impl World {
             stories[0] = super::script::story("1", StoryState::Open);
         }
         let ticket = self.ticket;
-        Input::Backlog { ticket, stories }
+        Input::Answer(ticket, Answer::Backlog(stories))
     }
 
     fn agent(&mut self, pick: u8) -> Input {
@@ -434,8 +437,12 @@ impl World {
         let event = match pick % 16 {
             0 => AgentEvent::Text { text },
             1 => AgentEvent::usage(usage),
-            2 => return Input::AgentActive { ticket },
-            3 => return Input::AgentFinal { ticket },
+            2 => {
+                return Input::Answer(ticket, Answer::AgentActive);
+            }
+            3 => {
+                return Input::Answer(ticket, Answer::AgentFinal);
+            }
             12 if pick > 200 => AgentEvent::Auth { message: text },
             _ => {
                 self.agent = None;
@@ -445,7 +452,7 @@ impl World {
                 return super::script::ended(ticket, end);
             }
         };
-        Input::AgentSaid { ticket, event }
+        Input::Answer(ticket, Answer::AgentSaid(event))
     }
 
     fn looked(&mut self, pick: u8) -> Input {
@@ -453,11 +460,13 @@ impl World {
             // The user changed something.
             self.new_checkpoint(None);
         }
-        Input::GatesRecalled {
-            ticket: self.ticket,
-            commit: format!("c{}", self.checkpoints),
-            green: (0..usize::from(pick % 4)).collect(),
-        }
+        Input::Answer(
+            self.ticket,
+            Answer::GatesRecalled {
+                commit: format!("c{}", self.checkpoints),
+                green: (0..usize::from(pick % 4)).collect(),
+            },
+        )
     }
 
     /// Another checkpoint, of which gates after stories said this.
@@ -473,10 +482,10 @@ impl World {
         self.checkpoints += 1;
         self.whole.clear();
         self.set_state(story, StoryState::Open);
-        Input::Reopened {
-            ticket: self.ticket,
-            commit: format!("c{}", self.checkpoints),
-        }
+        Input::Answer(
+            self.ticket,
+            Answer::Reopened(format!("c{}", self.checkpoints)),
+        )
     }
 
     fn set_state(&mut self, story: &StoryId, state: StoryState) {
@@ -495,15 +504,17 @@ impl World {
             Ground::Attempt => drop(self.gates.insert(gate, is_green)),
             Ground::Whole => drop(self.whole.insert(gate, is_green)),
         }
-        Input::GateEnded {
-            ticket: self.ticket,
-            result: if is_green {
-                GateResult::Passed
-            } else {
-                super::script::red()
+        Input::Answer(
+            self.ticket,
+            Answer::GateEnded {
+                result: if is_green {
+                    GateResult::Passed
+                } else {
+                    super::script::red()
+                },
+                duration: Duration::from_secs(1),
             },
-            duration: Duration::from_secs(1),
-        }
+        )
     }
 
     fn saved(&mut self, story: &StoryId) -> Input {
@@ -512,11 +523,13 @@ impl World {
         self.new_checkpoint(Some(&said));
         self.whole.clear();
         self.set_state(story, StoryState::Done);
-        Input::Saved {
-            ticket: self.ticket,
-            commit: format!("c{}", self.checkpoints),
-            changed_files: 4,
-        }
+        Input::Answer(
+            self.ticket,
+            Answer::Saved {
+                commit: format!("c{}", self.checkpoints),
+                changed_files: 4,
+            },
+        )
     }
 
     fn see_all(&mut self, effects: Vec<Effect>) {
@@ -535,8 +548,8 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::StartAgent { notes, story, .. } => {
-                self.see_budget(story);
+            Effect::Step(_, Step::StartAgent(AgentRequest { notes, attempt, .. })) => {
+                self.see_budget(&attempt.story);
                 assert!(notes.len() >= self.untold, "a note was lost");
                 self.untold = 0;
                 assert!(nothing_runs, "two at a time");
@@ -550,12 +563,13 @@ impl World {
                 self.promised = false;
                 self.gates.clear();
             }
-            Effect::StopAgent { ticket, .. } => {
-                assert!(*ticket == self.ticket);
-                let life = self.agent.as_mut().expect("an agent is alive");
-                life.stopping = true;
+            Effect::StopProcess { .. } => {
+                assert!(!nothing_runs, "nothing is there to stop");
+                if let Some(life) = &mut self.agent {
+                    life.stopping = true;
+                }
             }
-            Effect::RunGate { gate, ground, .. } => {
+            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
                 assert!(nothing_runs);
                 let is_attempt = *ground == Ground::Attempt;
                 let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
@@ -565,14 +579,13 @@ impl World {
                 assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
                 self.gate_alive = true;
             }
-            Effect::StopGate { ticket, .. } => {
-                assert!(self.gate_alive && *ticket == self.ticket);
+            Effect::Step(_, Step::Save(_)) => self.see_save(),
+            Effect::Step(_, Step::Park(_)) => assert!(nothing_runs && self.tree == Tree::Worked),
+            Effect::Step(_, Step::Restore) => assert!(nothing_runs && self.tree == Tree::Parked),
+            Effect::Step(_, Step::Finish(_)) => {
+                assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
             }
-            Effect::Save { .. } => self.see_save(),
-            Effect::Park { .. } => assert!(nothing_runs && self.tree == Tree::Worked),
-            Effect::Restore { .. } => assert!(nothing_runs && self.tree == Tree::Parked),
-            Effect::Finish { .. } => assert!(nothing_runs && self.tree == Tree::AtCheckpoint),
-            Effect::AskFinish { .. } => {
+            Effect::Step(_, Step::AskFinish) => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
                 assert!(!self.leaving, "no user can be asked");
             }
@@ -676,7 +689,7 @@ fn check(ticket: Ticket, pick: u8) -> Input {
         changed_files: usize::from(pick % 8),
         tamper: findings(pick),
     };
-    Input::StoryChecked { ticket, check }
+    Input::Answer(ticket, Answer::StoryChecked(check))
 }
 
 fn findings(pick: u8) -> Vec<Finding> {
@@ -868,8 +881,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_history_is_safe_and_ends(policy in policies(), roster in rosters(), origin in origins(), moves in moves()) {
-        let mut world = World::new(policy, roster, origin);
+    fn every_history_is_safe_and_ends(policy in policies(), roster in rosters(), resumed in resumptions(), moves in moves()) {
+        let mut world = World::new(policy, roster, resumed);
         world.start();
         for step in &moves {
             world.play(step);
@@ -888,7 +901,7 @@ proptest! {
 
     #[test]
     fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
-        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Roster::just("demo", None), Origin::Fresh);
+        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Roster::just("demo", None), None);
         world.start();
         for _ in 0..BOUND {
             world.answer(pick);

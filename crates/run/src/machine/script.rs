@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::policy::roster::Choice;
-use crate::policy::{Gate, OnFinish, When};
+use crate::policy::{Consequence, Gate, OnFinish, When, consequence, is_told};
 use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::duration::TimeLimit;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_plan::change::StoryState;
+pub(super) use ralph_vault::Setback;
 
 /// A machine, its clock, and the ticket that is open.
 pub(super) struct Script {
@@ -104,25 +105,12 @@ impl Script {
 /// The ticket an effect opens.
 pub(super) fn asked(effect: &Effect) -> Option<Ticket> {
     match effect {
-        Effect::ReadBacklog { ticket }
-        | Effect::Begin { ticket }
-        | Effect::StartAgent { ticket, .. }
-        | Effect::CheckStory { ticket, .. }
-        | Effect::RecallGates { ticket, .. }
-        | Effect::RunGate { ticket, .. }
-        | Effect::Reopen { ticket, .. }
-        | Effect::TickStory { ticket, .. }
-        | Effect::Save { ticket, .. }
-        | Effect::Park { ticket, .. }
-        | Effect::Restore { ticket }
-        | Effect::AskFinish { ticket }
-        | Effect::Finish { ticket, .. }
+        Effect::Step(ticket, _)
         | Effect::SetTimerAt {
             timer: Timer { ticket, .. },
             ..
         } => Some(*ticket),
-        Effect::StopAgent { .. }
-        | Effect::StopGate { .. }
+        Effect::StopProcess { .. }
         | Effect::SetTimer { .. }
         | Effect::CancelTimer { .. }
         | Effect::Announce(_)
@@ -153,7 +141,7 @@ pub(super) fn setup(policy: Policy) -> Setup {
         roster: Roster::just("demo", None),
         policy,
         gate_logs: "gates".to_owned(),
-        origin: Origin::Fresh,
+        resumed: None,
         began: BTreeMap::new(),
     }
 }
@@ -212,7 +200,7 @@ pub(super) fn two_open() -> Vec<StoryView> {
 
 pub(super) fn backlog(ticket: Ticket, stories: &[StoryView]) -> Input {
     let stories = stories.to_vec();
-    Input::Backlog { ticket, stories }
+    Input::Answer(ticket, Answer::Backlog(stories))
 }
 
 pub(super) fn first_done(ticket: Ticket) -> Input {
@@ -226,29 +214,30 @@ pub(super) fn all_done(ticket: Ticket) -> Input {
 }
 
 pub(super) fn begin_done(ticket: Ticket) -> Input {
-    Input::BeginDone {
+    Input::Answer(
         ticket,
-        branch: Branch {
-            name: "ralph/my-feature".to_owned(),
+        Answer::Begun(Begun {
+            branch: "ralph/my-feature".to_owned(),
             original: "main".to_owned(),
             original_commit: Some("c0".to_owned()),
-        },
-    }
+            notices: Vec::new(),
+        }),
+    )
 }
 
 pub(super) fn agent_started(ticket: Ticket) -> Input {
-    Input::AgentStarted {
+    Input::Answer(
         ticket,
-        start: AgentStart {
+        Answer::AgentStarted(AgentStart {
             transcript: "attempts/1.1".to_owned(),
             ..AgentStart::default()
-        },
-    }
+        }),
+    )
 }
 
 pub(super) fn ended(ticket: Ticket, end: AgentEnd) -> Input {
     let end = Box::new(end);
-    Input::AgentEnded { ticket, end }
+    Input::Answer(ticket, Answer::AgentEnded(end))
 }
 
 pub(super) fn ended_complete(ticket: Ticket) -> Input {
@@ -311,23 +300,27 @@ pub(super) fn checked(ticket: Ticket) -> Input {
         changed_files: 3,
         ..StoryCheck::default()
     };
-    Input::StoryChecked { ticket, check }
+    Input::Answer(ticket, Answer::StoryChecked(check))
 }
 
 pub(super) fn gate_green(ticket: Ticket) -> Input {
-    Input::GateEnded {
+    Input::Answer(
         ticket,
-        result: GateResult::Passed,
-        duration: Duration::from_millis(1500),
-    }
+        Answer::GateEnded {
+            result: GateResult::Passed,
+            duration: Duration::from_millis(1500),
+        },
+    )
 }
 
 pub(super) fn gate_red(ticket: Ticket) -> Input {
-    Input::GateEnded {
+    Input::Answer(
         ticket,
-        result: red(),
-        duration: Duration::from_millis(1500),
-    }
+        Answer::GateEnded {
+            result: red(),
+            duration: Duration::from_millis(1500),
+        },
+    )
 }
 
 pub(super) fn red() -> GateResult {
@@ -339,62 +332,69 @@ pub(super) fn red() -> GateResult {
 
 /// The first checkpoint, of which nothing is known.
 pub(super) fn looked(ticket: Ticket) -> Input {
-    Input::GatesRecalled {
+    Input::Answer(
         ticket,
-        commit: "c0".to_owned(),
-        green: Vec::new(),
-    }
+        Answer::GatesRecalled {
+            commit: "c0".to_owned(),
+            green: Vec::new(),
+        },
+    )
 }
 
 /// The checkpoint [`saved`] makes.
 pub(super) fn looked_saved(ticket: Ticket) -> Input {
-    Input::GatesRecalled {
+    Input::Answer(
         ticket,
-        commit: "c0ffee".to_owned(),
-        green: Vec::new(),
-    }
+        Answer::GatesRecalled {
+            commit: "c0ffee".to_owned(),
+            green: Vec::new(),
+        },
+    )
 }
 
 pub(super) fn ticked(ticket: Ticket) -> Input {
     let tasks = Vec::new();
-    Input::Ticked { ticket, tasks }
+    Input::Answer(ticket, Answer::Ticked(tasks))
 }
 
 pub(super) fn saved(ticket: Ticket) -> Input {
-    Input::Saved {
+    Input::Answer(
         ticket,
-        commit: "c0ffee".to_owned(),
-        changed_files: 4,
-    }
+        Answer::Saved {
+            commit: "c0ffee".to_owned(),
+            changed_files: 4,
+        },
+    )
 }
 
 pub(super) fn was_parked(ticket: Ticket) -> Input {
-    Input::Parked {
-        ticket,
-        changed_files: 5,
-    }
+    Input::Answer(ticket, Answer::Parked(5))
 }
 
 pub(super) fn restored(ticket: Ticket) -> Input {
-    Input::Restored { ticket }
+    Input::Answer(ticket, Answer::Restored)
 }
 
 pub(super) fn finished(ticket: Ticket) -> Input {
-    Input::Finished {
+    Input::Answer(
         ticket,
-        head: "main".to_owned(),
-        branch: "ralph/my-feature".to_owned(),
-        changed_files: 7,
-    }
+        Answer::Finished {
+            head: "main".to_owned(),
+            branch: "ralph/my-feature".to_owned(),
+            changed_files: 7,
+        },
+    )
 }
 
 pub(super) fn step_failed(ticket: Ticket) -> Input {
-    Input::StepFailed {
+    Input::Answer(
         ticket,
-        what: "could not write".to_owned(),
-        reason: "disk full".to_owned(),
-        hint: "free some space".to_owned(),
-    }
+        Answer::Failed(StepFailure {
+            reason: "could not write: disk full".to_owned(),
+            hint: "free some space".to_owned(),
+            begun: false,
+        }),
+    )
 }
 
 pub(super) fn say(event: Event) -> Effect {
@@ -418,23 +418,40 @@ pub(super) fn start_agent(
     attempt: u32,
     previous: Option<Previous>,
 ) -> Effect {
-    Effect::StartAgent {
-        ticket: Ticket(ticket),
-        story: id(story),
-        attempt: AttemptNumber(attempt),
-        choice: the_agent(),
-        previous,
-        notes: Vec::new(),
-    }
+    Effect::Step(
+        Ticket(ticket),
+        Step::StartAgent(AgentRequest {
+            attempt: parked(story, attempt),
+            choice: the_agent(),
+            previous,
+            notes: Vec::new(),
+        }),
+    )
 }
 
+/// Story 1's attempt is parked, and the next prompt has the reason where its kind says so.
 pub(super) fn park(ticket: u64, attempt: u32, kind: FailureKind, reason: &str) -> Effect {
-    Effect::Park {
-        ticket: Ticket(ticket),
-        attempt: parked("1", attempt),
-        kind,
-        reason: reason.to_owned(),
-    }
+    let told = is_told(kind).then_some(reason);
+    park_telling(ticket, attempt, kind, reason, told)
+}
+
+pub(super) fn park_telling(
+    ticket: u64,
+    attempt: u32,
+    kind: FailureKind,
+    reason: &str,
+    told: Option<&str>,
+) -> Effect {
+    Effect::Step(
+        Ticket(ticket),
+        Step::Park(Setback {
+            attempt: parked("1", attempt),
+            reason: told.map(str::to_owned),
+            counts: consequence(kind) == Consequence::Retry,
+            kind,
+            why: reason.to_owned(),
+        }),
+    )
 }
 
 /// Story 1's attempt failed after no time and five changed files.
@@ -470,10 +487,7 @@ pub(super) fn run_ended(outcome: Outcome, stories_done: usize, attempts: u32) ->
 }
 
 pub(super) fn finish(ticket: u64, choice: FinishChoice) -> Effect {
-    Effect::Finish {
-        ticket: Ticket(ticket),
-        choice,
-    }
+    Effect::Step(Ticket(ticket), Step::Finish(choice))
 }
 
 pub(super) fn end(outcome: Outcome, exit_code: u8) -> Effect {
@@ -485,6 +499,11 @@ pub(super) fn disk_full() -> Outcome {
         reason: "could not write: disk full".to_owned(),
         hint: "free some space".to_owned(),
     }
+}
+
+pub(super) fn stop_process(seconds: u64) -> Effect {
+    let grace = Duration::from_secs(seconds);
+    Effect::StopProcess { grace }
 }
 
 /// A timer of the ticket.

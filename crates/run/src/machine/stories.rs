@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::io::{Effect, StoryView};
-use super::{Branch, Carry, Machine, Origin, Phase};
-use crate::prompt::Previous;
+use super::io::{Step, StoryView};
+use super::{Carry, Machine, Phase};
 use crate::records::event::{Event, Outcome, RunStarted, StoryOutline, StoryStarted};
 use ralph_agents::agent_event::Usage;
-use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_base::ids::StoryId;
 use ralph_plan::change::StoryState;
+use ralph_vault::Begun;
 
 /// The story at hand and what is known of its attempts.
 #[derive(Debug)]
@@ -16,16 +16,14 @@ pub(super) struct Current {
     pub(super) view: StoryView,
     /// When its first attempt of this run started.
     pub(super) started: Option<Timestamp>,
-    pub(super) next_attempt: u32,
-    pub(super) retries_used: u32,
-    pub(super) previous: Option<Previous>,
+    pub(super) carry: Carry,
     /// What its attempts used.
     pub(super) usage: Usage,
 }
 
 impl Machine {
     pub(super) fn read_backlog(&mut self) -> Phase {
-        self.request(|ticket| Effect::ReadBacklog { ticket });
+        self.request(Step::ReadBacklog);
         Phase::Reading
     }
 
@@ -38,16 +36,16 @@ impl Machine {
             return self.end(Outcome::Stopped);
         }
         // The branch of a run that is resumed exists: it has to be finished even with no work left.
-        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
+        let is_resumed = self.setup.resumed.is_some();
         if self.branch.is_none() && (is_resumed || self.next_open().is_some()) {
-            self.request(|ticket| Effect::Begin { ticket });
+            self.request(Step::Begin);
             return Phase::Beginning;
         }
         self.choose()
     }
 
-    pub(super) fn on_begun(&mut self, branch: Branch) -> Phase {
-        let is_resumed = matches!(self.setup.origin, Origin::Resumed(_));
+    pub(super) fn on_begun(&mut self, branch: Begun) -> Phase {
+        let is_resumed = self.setup.resumed.is_some();
         self.announce_run(&branch, is_resumed);
         self.branch = Some(branch);
         if self.stop.is_some() {
@@ -56,12 +54,12 @@ impl Machine {
         self.choose()
     }
 
-    pub(super) fn announce_run(&mut self, branch: &Branch, resumed: bool) {
+    pub(super) fn announce_run(&mut self, branch: &Begun, resumed: bool) {
         let policy = self.policy();
         let first = self.setup.roster.first();
         let event = Event::RunStarted(RunStarted {
             change: self.setup.change.clone(),
-            branch: branch.name.clone(),
+            branch: branch.branch.clone(),
             original: branch.original.clone(),
             original_commit: branch.original_commit.clone(),
             agent: first.agent,
@@ -118,22 +116,12 @@ impl Machine {
     }
 
     fn take_up(&mut self, view: StoryView) -> Box<Current> {
-        let mut story = Current {
+        Box::new(Current {
+            carry: self.left.remove(&view.id).unwrap_or_default(),
             view,
             started: None,
-            next_attempt: 1,
-            retries_used: 0,
-            previous: None,
             usage: Usage::default(),
-        };
-        let highest = self.attempts.get(&story.view.id).copied();
-        story.next_attempt = highest.unwrap_or(0).saturating_add(1);
-        if let Some(carry) = self.left.remove(&story.view.id) {
-            story.next_attempt = story.next_attempt.max(carry.next_attempt.0);
-            story.retries_used = carry.retries_used;
-            story.previous = carry.previous;
-        }
-        Box::new(story)
+        })
     }
 
     /// Takes note of a story that is left before it is done, should the user resume it: its
@@ -141,10 +129,8 @@ impl Machine {
     pub(super) fn leave(&mut self, story: Current) {
         self.ledger.stop_clock(self.now);
         let carry = Carry {
-            story: story.view.id.clone(),
-            next_attempt: AttemptNumber(story.next_attempt),
             retries_used: 0,
-            previous: story.previous,
+            ..story.carry
         };
         self.left.insert(story.view.id, carry);
     }

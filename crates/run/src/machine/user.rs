@@ -3,7 +3,7 @@
 //! What makes no sense at the moment is ignored: a key that comes too late must do no harm.
 
 use super::attempt::Work;
-use super::io::{StoppedBy, TimerKind, UserCommand};
+use super::io::{Effect, StoppedBy, TimerKind, UserCommand};
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Machine, Phase};
@@ -110,7 +110,7 @@ impl Machine {
         match phase {
             Phase::Working(work) => self.skip_work(work),
             Phase::Baseline(_) | Phase::Gating(_) => {
-                self.stop_gate(STOP_GRACE);
+                self.emit(Effect::StopProcess { grace: STOP_GRACE });
                 phase
             }
             Phase::Waiting(story, _) => {
@@ -126,7 +126,7 @@ impl Machine {
     fn skip_work(&mut self, mut work: Work) -> Phase {
         match work.ending {
             Ending::Open | Ending::Grace => {
-                self.stop_agent(STOP_GRACE);
+                self.emit(Effect::StopProcess { grace: STOP_GRACE });
                 work.ending = Ending::Skip;
             }
             Ending::AfterFinal => work.ending = Ending::Skip,

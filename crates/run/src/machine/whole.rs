@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::checks::gate_reason;
-use super::io::{Effect, Ground};
+use super::io::{Ground, Step};
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
 use crate::records::event::{Event, FailureKind, GateResult, Outcome};
@@ -90,10 +90,7 @@ impl Machine {
             reason: gate_reason(&name, &how, &tail),
             gate: name,
         };
-        self.request(|ticket| Effect::Reopen {
-            ticket,
-            reopening: reopening.clone(),
-        });
+        self.request(Step::Reopen(reopening.clone()));
         Phase::Reopening(reopening)
     }
 
@@ -105,8 +102,7 @@ impl Machine {
         self.announce(Event::reopened(reopening, commit.to_owned()));
         let used = self.retries_used.get(&story).copied().unwrap_or(0);
         let is_exhausted = used >= self.policy().max_retries;
-        let highest = self.attempts.get(&story).copied().unwrap_or(0);
-        let mut carry = Carry::reopened(story.clone(), highest, reason.clone());
+        let mut carry = Carry::reopened(reason.clone());
         if !is_exhausted {
             carry.retries_used = used + 1;
         }

@@ -4,11 +4,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::engine::refusal::other_run;
+use crate::engine::repair::other_run;
 use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
 use crate::learnings::file;
-use crate::machine::Carry;
 use crate::policy::roster::never_asked;
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::prompt::{Previous, PromptInput, prompt};
@@ -159,7 +158,7 @@ pub fn prompt_of(
     let notes = file::newest(&path, settings.learnings_limit.value)
         .map_err(|error| Failure::refused(error.to_string()).because(error))?;
     let (attempt, previous) = match open {
-        Some(open) => following(open, story, settings),
+        Some(open) => following(open, story),
         None => (AttemptNumber(1), None),
     };
     let parked = previous.as_ref().and_then(|it| it.parked.as_ref());
@@ -184,19 +183,15 @@ pub fn prompt_of(
 }
 
 /// The next attempt at a story of a run, and what its prompt says of the last one.
-fn following(
-    open: &OpenRun,
-    story: &Story,
-    settings: &Settings,
-) -> (AttemptNumber, Option<Previous>) {
+fn following(open: &OpenRun, story: &Story) -> (AttemptNumber, Option<Previous>) {
+    let made = open.attempts.get(&story.id).copied().unwrap_or(0);
     let last = open.last_attempt.clone();
-    let Some(last) = last.filter(|last| last.attempt.story == story.id) else {
-        let made = open.attempts.get(&story.id).copied().unwrap_or(0);
-        return (AttemptNumber(made.saturating_add(1)), None);
-    };
-    let most = settings.max_retries.value;
-    let carry = Carry::after(last.attempt, last.retries_used, last.reason, most);
-    (carry.next_attempt, carry.previous)
+    let last = last.filter(|last| last.attempt.story == story.id);
+    let previous = last.map(|last| Previous {
+        reason: last.reason,
+        parked: Some(last.attempt),
+    });
+    (AttemptNumber(made.saturating_add(1)), previous)
 }
 
 #[cfg(test)]

@@ -38,12 +38,12 @@ fn told(effects: &[Effect]) -> Vec<String> {
         _ => None,
     };
     let one = |effect: &Effect| match effect {
-        Effect::StartAgent {
-            story,
-            attempt,
-            choice,
-            ..
-        } => Some(format!("{choice} at {story}.{attempt}")),
+        Effect::Step(
+            _,
+            Step::StartAgent(AgentRequest {
+                attempt, choice, ..
+            }),
+        ) => Some(format!("{choice} at {attempt}")),
         Effect::Announce(it) => event(it),
         _ => None,
     };

@@ -23,22 +23,12 @@ fn idle(seconds: u64) -> Effect {
     }
 }
 
-fn stop_agent(seconds: u64) -> Effect {
-    Effect::StopAgent {
-        ticket: Ticket(3),
-        grace: Duration::from_secs(seconds),
-    }
-}
-
 fn check() -> Effect {
-    Effect::CheckStory {
-        ticket: Ticket(4),
-        story: id("1"),
-    }
+    Effect::Step(Ticket(4), Step::CheckStory(id("1")))
 }
 
 fn said(event: AgentEvent) -> impl FnOnce(Ticket) -> Input {
-    move |ticket| Input::AgentSaid { ticket, event }
+    move |ticket| Input::Answer(ticket, Answer::AgentSaid(event))
 }
 
 fn text(text: &str) -> AgentEvent {
@@ -78,18 +68,15 @@ fn activity_sets_no_timer_and_the_idle_timer_is_armed_again_when_it_fires() {
     let mut script = Script::working(timed());
     let active = script
         .pass(600)
-        .give(|ticket| Input::AgentActive { ticket });
+        .give(|ticket| Input::Answer(ticket, Answer::AgentActive));
     assert_eq!(active, []);
     assert_eq!(script.pass(300).fire(TimerKind::Idle), [idle(600)]);
     assert_eq!(script.pass(599).give(said(text("hm"))), [heard(text("hm"))]);
     assert_eq!(script.pass(1).fire(TimerKind::Idle), [idle(899)]);
-    assert_eq!(script.pass(899).fire(TimerKind::Idle), [stop_agent(5)]);
+    assert_eq!(script.pass(899).fire(TimerKind::Idle), [stop_process(5)]);
     let reason = "stopped after 15m without output; the last thing it did: hm";
     let parked = script.give(ended_by_us).pop();
-    let Some(Effect::Park {
-        kind, reason: why, ..
-    }) = parked
-    else {
+    let Some(Effect::Step(_, Step::Park(Setback { kind, why, .. }))) = parked else {
         panic!("{parked:#?}");
     };
     assert_eq!((kind, why.as_str()), (FailureKind::Timeout, reason));
@@ -100,7 +87,7 @@ fn an_agent_that_never_spoke_is_told_so() {
     let mut script = Script::working(timed());
     script.pass(900).fire(TimerKind::Idle);
     let parked = script.give(ended_by_us).pop();
-    let Some(Effect::Park { reason, .. }) = parked else {
+    let Some(Effect::Step(_, Step::Park(Setback { why: reason, .. }))) = parked else {
         panic!("{parked:#?}");
     };
     assert_eq!(
@@ -116,9 +103,12 @@ fn a_final_message_starts_the_grace_and_an_agent_that_exits_in_it_is_judged_by_i
         timer: timer(TimerKind::FinalGrace, 3),
         after: Duration::from_secs(20),
     };
-    let seen = script.give(|ticket| Input::AgentFinal { ticket });
+    let seen = script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal));
     assert_eq!(seen, [grace]);
-    assert_eq!(script.give(|ticket| Input::AgentFinal { ticket }), []);
+    assert_eq!(
+        script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal)),
+        []
+    );
     let cancel = |kind| Effect::CancelTimer {
         timer: timer(kind, 3),
     };
@@ -135,11 +125,11 @@ fn a_final_message_starts_the_grace_and_an_agent_that_exits_in_it_is_judged_by_i
 #[test]
 fn an_agent_that_does_not_exit_after_its_final_message_is_ended_and_still_succeeds() {
     let mut script = Script::working(keep());
-    script.give(|ticket| Input::AgentFinal { ticket });
+    script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal));
     let message = "the agent did not exit within 20s of its final message and is ended";
     assert_eq!(
         script.pass(20).fire(TimerKind::FinalGrace),
-        [warning("lingering", message), stop_agent(5)]
+        [warning("lingering", message), stop_process(5)]
     );
     let hung = AgentEnd {
         exit: AgentExit::StoppedByUs,
@@ -151,7 +141,7 @@ fn an_agent_that_does_not_exit_after_its_final_message_is_ended_and_still_succee
 #[test]
 fn an_agent_that_goes_on_after_its_final_message_is_not_ended() {
     let mut script = Script::working(timed());
-    script.give(|ticket| Input::AgentFinal { ticket });
+    script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal));
     let rearmed = Effect::SetTimer {
         timer: timer(TimerKind::Idle, 3),
         after: Duration::from_secs(20),
@@ -242,7 +232,7 @@ fn nothing_is_restored_under_processes_that_cannot_be_ended() {
         let is_step = |effect: &Effect| {
             matches!(
                 effect,
-                Effect::Park { .. } | Effect::Restore { .. } | Effect::CheckStory { .. }
+                Effect::Step(_, Step::Park(_) | Step::Restore | Step::CheckStory(_))
             )
         };
         assert!(!effects.iter().any(is_step), "{effects:?}");
@@ -258,7 +248,7 @@ fn a_stale_answer_is_dropped() {
     assert_eq!(script.send(was_parked(Ticket(99))), []);
     assert_eq!(
         script.give(was_parked),
-        [Effect::Restore { ticket: Ticket(5) }]
+        [Effect::Step(Ticket(5), Step::Restore)]
     );
 }
 

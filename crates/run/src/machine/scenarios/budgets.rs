@@ -44,10 +44,7 @@ fn of_seconds(seconds: u64) -> Budget {
 }
 
 pub(super) fn uses(usage: Usage) -> impl FnOnce(Ticket) -> Input {
-    move |ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::usage(usage),
-    }
+    move |ticket| Input::Answer(ticket, Answer::AgentSaid(AgentEvent::usage(usage)))
 }
 
 fn completes_with(usage: Usage) -> impl FnOnce(Ticket) -> Input {
@@ -114,13 +111,6 @@ fn ended_for(script: &mut Script, reason: &str) {
     assert_eq!(script.give(finished).last(), Some(&end(outcome, 3)));
 }
 
-pub(super) fn stop(ticket: u64) -> Effect {
-    Effect::StopAgent {
-        ticket: Ticket(ticket),
-        grace: Duration::from_secs(5),
-    }
-}
-
 #[test]
 fn tokens_are_warned_of_once_and_stop_the_attempt_at_once() {
     let mut script = Script::working(Policy {
@@ -133,7 +123,7 @@ fn tokens_are_warned_of_once_and_stop_the_attempt_at_once() {
         ["budget: 85 % of the budget of 100 tokens is used: at 100 % the run ends"]
     );
     assert_eq!(warnings(&script.give(uses(tokens(99)))), [""; 0]);
-    assert_eq!(script.give(uses(tokens(100)))[1..], [stop(3)]);
+    assert_eq!(script.give(uses(tokens(100)))[1..], [stop_process(5)]);
     let reason = "the budget of 100 tokens is used up";
     assert_eq!(
         script.give(ended_by_us),
@@ -166,7 +156,7 @@ fn time_is_warned_of_and_stops_the_attempt() {
         ["budget: 80 % of the time of 10m is used: at 100 % the run ends"]
     );
     assert_eq!(looked[1..], [set(120)]);
-    assert_eq!(script.pass(120).fire(TimerKind::Budget), [stop(3)]);
+    assert_eq!(script.pass(120).fire(TimerKind::Budget), [stop_process(5)]);
     let reason = "the time of 10m is used up";
     assert_eq!(
         script.give(ended_by_us),
@@ -263,7 +253,7 @@ fn a_gate_that_runs_when_the_time_is_used_up_is_ended_and_the_attempt_parked() {
     let grace = Duration::from_secs(5);
     assert_eq!(
         script.pass(20).fire(TimerKind::Budget),
-        [Effect::StopGate { ticket, grace }]
+        [Effect::StopProcess { grace }]
     );
     let over = script.give(gate_green);
     let reason = "the time of 1m 40s is used up";
@@ -309,10 +299,10 @@ fn a_gate_at_the_end_is_bounded_by_the_time_of_the_run() {
         ..keep()
     });
     script.give_all(&[checked, ticked, saved, all_done]);
-    let (ticket, grace) = (script.ticket, Duration::from_secs(5));
+    let grace = Duration::from_secs(5);
     assert_eq!(
         script.pass(100).fire(TimerKind::Budget),
-        [Effect::StopGate { ticket, grace }]
+        [Effect::StopProcess { grace }]
     );
     script.give(gate_green);
     ended_for(
@@ -356,7 +346,7 @@ fn figures_after_the_final_message_do_not_end_an_agent_that_is_done() {
         budget: of_dollars(1.0),
         ..keep()
     });
-    script.give(|ticket| Input::AgentFinal { ticket });
+    script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal));
     assert_eq!(script.give(uses(dollars(1.5))).len(), 1);
     script.give(completes_with(dollars(1.5)));
     let saved = script.give_all(&[checked, ticked, saved]);
@@ -372,11 +362,11 @@ fn resumed(policy: Policy) -> Script {
         time: Duration::from_secs(seconds),
     };
     let mut script = Script::start_with(Setup {
-        origin: Origin::Resumed(Box::new(Resumption {
+        resumed: Some(Resumption {
             used: used(1.5, 300),
             stories: BTreeMap::from([(id("1"), used(0.9, 200))]),
             ..Resumption::default()
-        })),
+        }),
         ..setup(policy)
     });
     script.give(|ticket| backlog(ticket, &two_open()));

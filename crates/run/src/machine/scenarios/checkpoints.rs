@@ -54,15 +54,15 @@ fn run_started() -> Effect {
 }
 
 fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
-    Effect::Save {
-        ticket: Ticket(ticket),
-        story: StoryNote {
+    Effect::Step(
+        Ticket(ticket),
+        Step::Save(StoryNote {
             id: id(story),
             title: format!("Title {story}"),
             attempts: attempt,
             gates: Vec::new(),
-        },
-    }
+        }),
+    )
 }
 
 fn story_completed(story: &str, attempts: u32) -> Effect {
@@ -90,9 +90,9 @@ fn at_the_end(on_finish: OnFinish) -> (Script, Vec<Effect>) {
 #[test]
 fn save_checkpoint_before_agent_spawn_now_the_branch_is_begun_before() {
     let mut script = Script::start(keep());
-    assert_eq!(script.first, [Effect::ReadBacklog { ticket: Ticket(1) }]);
+    assert_eq!(script.first, [Effect::Step(Ticket(1), Step::ReadBacklog)]);
     let read = script.give(|ticket| backlog(ticket, &two_open()));
-    assert_eq!(read, [Effect::Begin { ticket: Ticket(2) }]);
+    assert_eq!(read, [Effect::Step(Ticket(2), Step::Begin)]);
     assert_eq!(
         script.give(begin_done),
         [
@@ -107,7 +107,7 @@ fn save_checkpoint_before_agent_spawn_now_the_branch_is_begun_before() {
 fn initialize_checkpoint_branch_at_loop_start() {
     let mut script = Script::start(keep());
     let read = script.give(|ticket| backlog(ticket, &two_open()));
-    assert_eq!(read, [Effect::Begin { ticket: Ticket(2) }]);
+    assert_eq!(read, [Effect::Step(Ticket(2), Step::Begin)]);
     assert_eq!(
         script.give(step_failed),
         [run_ended(disk_full(), 0, 0), end(disk_full(), 4)]
@@ -137,19 +137,19 @@ fn save_checkpoint_after_story_completion() {
     let ticket = Ticket(4);
     assert_eq!(
         script.give(ended_complete),
-        [Effect::CheckStory {
-            ticket,
-            story: story.clone()
-        }]
+        [Effect::Step(ticket, Step::CheckStory(story.clone()))]
     );
     let ticket = Ticket(5);
-    assert_eq!(script.give(checked), [Effect::TickStory { ticket, story }]);
+    assert_eq!(
+        script.give(checked),
+        [Effect::Step(ticket, Step::TickStory(story))]
+    );
     assert_eq!(script.give(ticked), [save(6, "1", 1)]);
     assert_eq!(
         script.give(saved),
         [
             story_completed("1", 1),
-            Effect::ReadBacklog { ticket: Ticket(7) }
+            Effect::Step(Ticket(7), Step::ReadBacklog)
         ]
     );
     assert_eq!(
@@ -168,7 +168,7 @@ fn drop_checkpoint_on_success_now_nothing_is_parked_or_restored() {
     }
     let touches: Vec<&Effect> = all
         .iter()
-        .filter(|effect| matches!(effect, Effect::Park { .. } | Effect::Restore { .. }))
+        .filter(|effect| matches!(effect, Effect::Step(_, Step::Park(_) | Step::Restore)))
         .collect();
     assert_eq!(touches, Vec::<&Effect>::new());
 }
@@ -183,7 +183,7 @@ fn revert_to_checkpoint_on_failure() {
     );
     assert_eq!(
         script.give(was_parked),
-        [Effect::Restore { ticket: Ticket(5) }]
+        [Effect::Step(Ticket(5), Step::Restore)]
     );
     let previous = Previous {
         reason: None,
@@ -204,7 +204,7 @@ fn revert_cleans_working_directory_before_the_next_agent_and_only_once_parked() 
     script.give(ended_silent);
     assert_eq!(
         script.give(was_parked),
-        [Effect::Restore { ticket: Ticket(5) }]
+        [Effect::Step(Ticket(5), Step::Restore)]
     );
     assert_eq!(
         script.give(step_failed),
@@ -296,10 +296,10 @@ fn chosen(choice: FinishChoice) {
         [
             run_ended(Outcome::AllDone, 2, 1),
             say(Event::ChoiceNeeded),
-            Effect::AskFinish { ticket }
+            Effect::Step(ticket, Step::AskFinish)
         ]
     );
-    let answer = script.give(|ticket| Input::FinishChosen { ticket, choice });
+    let answer = script.give(|ticket| Input::Answer(ticket, Answer::FinishChosen(choice)));
     assert_eq!(answer, [finish(9, choice)]);
     assert_eq!(
         script.give(finished),

@@ -14,7 +14,8 @@ fn uses_a_retry(end: AgentEnd, kind: FailureKind, reason: &str, told: Option<&st
     let mut script = Script::working(keep());
     assert_eq!(
         script.give(|ticket| ended(ticket, end)),
-        [park(4, 1, kind, reason)]
+        [park_telling(4, 1, kind, reason, told)],
+        "a resumed run tells the next attempt the same"
     );
     follows(&mut script, kind, reason, told);
 }
@@ -93,7 +94,7 @@ fn tasks_tells_which() {
     fn case(policy: Policy, check: StoryCheck, reason: &str) {
         let mut script = Script::promised(policy);
         assert_eq!(
-            script.give(|ticket| Input::StoryChecked { ticket, check }),
+            script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
             [park(5, 1, FailureKind::Tasks, reason)]
         );
         follows(&mut script, FailureKind::Tasks, reason, Some(reason));
@@ -121,6 +122,18 @@ fn tasks_tells_which() {
     };
     let reason = "tasks of the story are gone from the task file: `1.1 a`, `1.2 b`";
     case(keep(), missing, reason);
+}
+
+#[test]
+fn overflow_tells_to_take_smaller_steps() {
+    let end = AgentEnd {
+        is_error: true,
+        trouble: Some(Trouble::Overflow("prompt is too long".to_owned())),
+        ..silent()
+    };
+    let told = "the conversation outgrew the model's context window; read only what you need, \
+                keep the output of commands short, and work in small steps";
+    uses_a_retry(end, FailureKind::Overflow, "prompt is too long", Some(told));
 }
 
 #[test]
@@ -198,20 +211,19 @@ fn timeout_tells_how_long_and_where_it_was() {
         ..keep()
     };
     let mut script = Script::working(policy);
-    script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::ToolCall {
-            tool: "Bash".to_owned(),
-            summary: "cargo test".to_owned(),
-        },
+    script.give(|ticket| {
+        Input::Answer(
+            ticket,
+            Answer::AgentSaid(AgentEvent::ToolCall {
+                tool: "Bash".to_owned(),
+                summary: "cargo test".to_owned(),
+            }),
+        )
     });
     let grace = Duration::from_secs(5);
     assert_eq!(
         script.fire(TimerKind::Total),
-        [Effect::StopAgent {
-            ticket: Ticket(3),
-            grace
-        }]
+        [Effect::StopProcess { grace }]
     );
     let reason = "stopped after 1h 30m altogether; the last thing it did: Bash: cargo test";
     assert_eq!(
@@ -241,15 +253,16 @@ fn auth_stops_at_once() {
 fn auth_ends_an_agent_that_goes_on_trying() {
     let mut script = Script::working(keep());
     let message = "authentication failed (401)";
-    let said = script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Auth {
-            message: message.to_owned(),
-        },
+    let said = script.give(|ticket| {
+        Input::Answer(
+            ticket,
+            Answer::AgentSaid(AgentEvent::Auth {
+                message: message.to_owned(),
+            }),
+        )
     });
     let grace = Duration::from_secs(5);
-    let ticket = Ticket(3);
-    assert_eq!(said[1..], [Effect::StopAgent { ticket, grace }]);
+    assert_eq!(said[1..], [Effect::StopProcess { grace }]);
     assert_eq!(
         script.give(ended_by_us),
         [park(4, 1, FailureKind::Auth, message)]
@@ -321,7 +334,7 @@ fn retries_are_counted_as_the_flag_says() {
         loop {
             script.give(ended_silent);
             let effects = script.give_all(&[was_parked, restored]);
-            if !matches!(effects.last(), Some(Effect::StartAgent { .. })) {
+            if !matches!(effects.last(), Some(Effect::Step(_, Step::StartAgent(_)))) {
                 break;
             }
             attempts += 1;

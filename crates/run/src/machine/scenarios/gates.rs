@@ -39,24 +39,23 @@ fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
 }
 
 fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {
-    Effect::RunGate {
-        ticket: Ticket(ticket),
-        story: id("1"),
-        gate,
-        name: called(gate, baseline),
-        ground: if baseline {
-            Ground::Checkpoint
-        } else {
-            Ground::Attempt
-        },
-    }
+    Effect::Step(
+        Ticket(ticket),
+        Step::RunGate(GateRequest {
+            story: id("1"),
+            gate,
+            name: called(gate, baseline),
+            ground: if baseline {
+                Ground::Checkpoint
+            } else {
+                Ground::Attempt
+            },
+        }),
+    )
 }
 
 fn tick(ticket: u64) -> Effect {
-    Effect::TickStory {
-        ticket: Ticket(ticket),
-        story: id("1"),
-    }
+    Effect::Step(Ticket(ticket), Step::TickStory(id("1")))
 }
 
 #[test]
@@ -65,11 +64,13 @@ fn gates_with_a_baseline_run_once_before_the_first_attempt() {
     let mut script = Script::start(gated(gates));
     script.give(|ticket| backlog(ticket, &two_open()));
     let effects = script.give(begin_done);
-    let look = Effect::RecallGates {
-        ticket: Ticket(3),
-        story: id("1"),
-        known: None,
-    };
+    let look = Effect::Step(
+        Ticket(3),
+        Step::RecallGates {
+            story: id("1"),
+            known: None,
+        },
+    );
     assert_eq!(effects[2..], [look]);
     let effects = script.give(looked);
     assert_eq!(effects, [begins("tests", 1, true), run(4, 1, true)]);
@@ -144,7 +145,7 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
         ]
     );
     let saves = script.give(ticked);
-    let [Effect::Save { story, .. }] = saves.as_slice() else {
+    let [Effect::Step(_, Step::Save(story))] = saves.as_slice() else {
         panic!("{saves:#?}");
     };
     assert_eq!(story.gates, ["fmt"]);
@@ -157,11 +158,13 @@ fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
     script.give_all(&[begin_done, looked, gate_red, agent_started]);
     script.give_all(&[ended_complete, checked, gate_green, ticked, saved]);
     let next = script.give(first_done);
-    let look = Effect::RecallGates {
-        ticket: Ticket(11),
-        story: id("2"),
-        known: Some("c0ffee".to_owned()),
-    };
+    let look = Effect::Step(
+        Ticket(11),
+        Step::RecallGates {
+            story: id("2"),
+            known: Some("c0ffee".to_owned()),
+        },
+    );
     assert_eq!(next[1..], [look]);
     assert_eq!(
         script.give(looked_saved),
@@ -172,10 +175,13 @@ fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
     assert!(
         matches!(
             effects.last(),
-            Some(Effect::Park {
-                kind: FailureKind::Gate,
-                ..
-            })
+            Some(Effect::Step(
+                _,
+                Step::Park(Setback {
+                    kind: FailureKind::Gate,
+                    ..
+                })
+            ))
         ),
         "the gate was green at this story's start: {effects:#?}"
     );
@@ -188,7 +194,7 @@ fn a_retry_runs_no_baseline_again() {
     script.give_all(&[begin_done, looked, gate_green, agent_started]);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
     assert!(
-        matches!(effects[1], Effect::StartAgent { .. }),
+        matches!(effects[1], Effect::Step(_, Step::StartAgent(_))),
         "{effects:#?}"
     );
 }
@@ -202,12 +208,16 @@ fn a_red_gate_tells_its_last_sixty_lines() {
         how: "exit code 101".to_owned(),
         tail: lines.join("\n"),
     };
-    let effects = script.give(|ticket| Input::GateEnded {
-        ticket,
-        result,
-        duration: Duration::ZERO,
+    let effects = script.give(|ticket| {
+        Input::Answer(
+            ticket,
+            Answer::GateEnded {
+                result,
+                duration: Duration::ZERO,
+            },
+        )
     });
-    let Some(Effect::Park { reason, .. }) = effects.last() else {
+    let Some(Effect::Step(_, Step::Park(Setback { why: reason, .. }))) = effects.last() else {
         panic!("{effects:#?}");
     };
     let want = format!(
@@ -229,7 +239,7 @@ fn a_red_gate_names_the_failure_before_open_boxes_do() {
         still_open: vec!["1.1 a".to_owned()],
         ..StoryCheck::default()
     };
-    script.give(|ticket| Input::StoryChecked { ticket, check });
+    script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check)));
     let effects = script.give(gate_red);
     let reason = "gate `tests` failed: exit code 1\nboom";
     assert_eq!(effects[1..], [park(6, 1, FailureKind::Gate, reason)]);
@@ -240,7 +250,7 @@ fn an_attempt_that_changed_nothing_but_boxes_gets_a_warning() {
     let mut script = Script::promised(keep());
     let check = StoryCheck::default();
     assert_eq!(
-        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
         [
             warning("no_changes", "attempt `1.1` changed nothing but boxes"),
             tick(5)
@@ -253,8 +263,8 @@ fn boxes_the_agent_left_open_are_ticked_with_a_warning() {
     let mut script = Script::promised(keep());
     script.give(checked);
     let tasks = vec!["1.2 b".to_owned()];
-    let effects = script.give(|ticket| Input::Ticked { ticket, tasks });
+    let effects = script.give(|ticket| Input::Answer(ticket, Answer::Ticked(tasks)));
     let message = "the agent left boxes open; they are ticked: `1.2 b`";
     assert_eq!(effects[0], warning("ticked", message));
-    assert!(matches!(effects[1], Effect::Save { .. }));
+    assert!(matches!(effects[1], Effect::Step(_, Step::Save(_))));
 }

@@ -72,12 +72,14 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
 
 #[test]
 fn an_agent_that_gave_up_at_a_limit_but_does_not_exit_is_ended() {
-    let limit = |ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Limit {
-            message: "the API is down".to_owned(),
-            resets_at: None,
-        },
+    let limit = |ticket| {
+        Input::Answer(
+            ticket,
+            Answer::AgentSaid(AgentEvent::Limit {
+                message: "the API is down".to_owned(),
+                resets_at: None,
+            }),
+        )
     };
     let grace = Effect::SetTimer {
         timer: timer(TimerKind::FinalGrace, 3),
@@ -85,8 +87,7 @@ fn an_agent_that_gave_up_at_a_limit_but_does_not_exit_is_ended() {
     };
     let mut script = Script::working(keep());
     assert_eq!(script.give(limit)[1..], [grace]);
-    let stop = Effect::StopAgent {
-        ticket: Ticket(3),
+    let stop = Effect::StopProcess {
         grace: Duration::from_secs(5),
     };
     let ended_by_us = script.pass(20).fire(TimerKind::FinalGrace);
@@ -105,10 +106,8 @@ fn an_agent_that_gave_up_at_a_limit_but_does_not_exit_is_ended() {
     let mut script = Script::working(keep());
     script.give(limit);
     let text = "here we go".to_owned();
-    let went_on = script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Text { text },
-    });
+    let went_on =
+        script.give(|ticket| Input::Answer(ticket, Answer::AgentSaid(AgentEvent::Text { text })));
     let timer = timer(TimerKind::FinalGrace, 3);
     assert_eq!(went_on[0], Effect::CancelTimer { timer });
 }

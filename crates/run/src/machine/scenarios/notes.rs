@@ -34,10 +34,10 @@ fn notes_survive_an_interruption() {
     let mut notes = Notes::default();
     notes.add("use tabs".to_owned());
     let mut script = Script::start_with(Setup {
-        origin: Origin::Resumed(Box::new(Resumption {
+        resumed: Some(Resumption {
             notes,
             ..Resumption::default()
-        })),
+        }),
         ..setup(keep())
     });
     script.give(|ticket| backlog(ticket, &two_open()));
@@ -46,7 +46,7 @@ fn notes_survive_an_interruption() {
 
 fn notes_of(effects: &[Effect]) -> Vec<String> {
     let notes = effects.iter().find_map(|effect| match effect {
-        Effect::StartAgent { notes, .. } => Some(notes.clone()),
+        Effect::Step(_, Step::StartAgent(AgentRequest { notes, .. })) => Some(notes.clone()),
         _ => None,
     });
     notes.expect("an agent is started")

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::attempts::heard;
-use super::budgets::{of_dollars, stop, uses};
+use super::budgets::{of_dollars, uses};
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::prices::Prices;
@@ -42,12 +42,14 @@ fn where_the_agent_tells_only_tokens_the_prices_tell_the_cost() {
         })
     };
     assert_eq!(script.give(uses(told)), [priced(0.5, Some("demo"))]);
-    script.give(|ticket| Input::AgentSaid {
-        ticket,
-        event: AgentEvent::Session {
-            id: "s".to_owned(),
-            model: Some("big".to_owned()),
-        },
+    script.give(|ticket| {
+        Input::Answer(
+            ticket,
+            Answer::AgentSaid(AgentEvent::Session {
+                id: "s".to_owned(),
+                model: Some("big".to_owned()),
+            }),
+        )
     });
     assert_eq!(script.give(uses(told)), [priced(5.0, Some("big"))]);
     let own = Usage {
@@ -64,5 +66,5 @@ fn where_the_agent_tells_only_tokens_the_prices_tell_the_cost() {
         ..Usage::default()
     };
     let stopped = script.give(uses(most));
-    assert_eq!(stopped[1..], [stop(3)], "the budget sees the price");
+    assert_eq!(stopped[1..], [stop_process(5)], "the budget sees the price");
 }

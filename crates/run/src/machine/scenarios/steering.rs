@@ -33,16 +33,7 @@ fn story_skipped(story: &str) -> Effect {
 }
 
 fn read_backlog(ticket: u64) -> Effect {
-    Effect::ReadBacklog {
-        ticket: Ticket(ticket),
-    }
-}
-
-fn stop_agent(grace: u64) -> Effect {
-    Effect::StopAgent {
-        ticket: Ticket(3),
-        grace: Duration::from_secs(grace),
-    }
+    Effect::Step(Ticket(ticket), Step::ReadBacklog)
 }
 
 fn cancel_wait() -> Effect {
@@ -129,13 +120,15 @@ fn a_pause_holds_before_the_gates_of_a_story_and_does_not_run_a_known_one_twice(
     script.ask_for(UserCommand::Pause);
     assert_eq!(script.give(gate_green)[1..], [paused()]);
     let effects = script.ask_for(UserCommand::GoOn);
-    let next = Effect::RunGate {
-        ticket: Ticket(5),
-        story: id("1"),
-        gate: 1,
-        name: "1.1-2-baseline".to_owned(),
-        ground: Ground::Checkpoint,
-    };
+    let next = Effect::Step(
+        Ticket(5),
+        Step::RunGate(GateRequest {
+            story: id("1"),
+            gate: 1,
+            name: "1.1-2-baseline".to_owned(),
+            ground: Ground::Checkpoint,
+        }),
+    );
     assert_eq!(effects[2], next);
 }
 
@@ -178,7 +171,7 @@ fn a_skip_ends_the_agent_parks_restores_and_goes_on_with_the_next_story() {
     let mut script = Script::working(keep());
     assert_eq!(
         script.ask_for(UserCommand::Skip),
-        [requested(Request::Skip), stop_agent(5)]
+        [requested(Request::Skip), stop_process(5)]
     );
     assert_eq!(script.ask_for(UserCommand::Skip), [], "it is no news");
     assert_eq!(
@@ -222,8 +215,7 @@ fn while_a_gate_runs_a_skip_ends_the_gate_and_the_attempt_is_parked() {
         ..keep()
     });
     script.give(checked);
-    let stop_gate = Effect::StopGate {
-        ticket: Ticket(5),
+    let stop_gate = Effect::StopProcess {
         grace: Duration::from_secs(5),
     };
     assert_eq!(
@@ -315,7 +307,7 @@ fn a_stop_after_a_skip_stops_the_run_and_once_more_leaves_no_grace() {
     );
     assert_eq!(
         script.ask_for(UserCommand::Stop),
-        [requested(Request::StopNow), stop_agent(0)]
+        [requested(Request::StopNow), stop_process(0)]
     );
     assert_eq!(script.ask_for(UserCommand::Skip), [], "it is about to stop");
     script.give_all(&[ended_by_us, was_parked]);
@@ -327,11 +319,15 @@ fn a_finish_that_is_half_done_can_only_be_carried_through() {
     let mut script = exhausted();
     let choice = FinishChoice::Cleanup;
     script.ask_for(UserCommand::Finish(choice));
-    let broken_off = |ticket| Input::FinishFailed {
-        ticket,
-        reason: "index.lock is held".to_owned(),
-        hint: "end that process".to_owned(),
-        begun: true,
+    let broken_off = |ticket| {
+        Input::Answer(
+            ticket,
+            Answer::Failed(StepFailure {
+                reason: "index.lock is held".to_owned(),
+                hint: "end that process".to_owned(),
+                begun: true,
+            }),
+        )
     };
     assert_eq!(
         script.give(broken_off),
@@ -343,7 +339,7 @@ fn a_finish_that_is_half_done_can_only_be_carried_through() {
                 begun: true,
             })),
             say(Event::ChoiceNeeded),
-            Effect::AskFinish { ticket: Ticket(8) }
+            Effect::Step(Ticket(8), Step::AskFinish)
         ]
     );
     assert_eq!(script.ask_for(UserCommand::Again), []);
@@ -371,7 +367,7 @@ fn a_finish_that_fails_leaves_the_choice_open() {
                 begun: false,
             })),
             say(Event::ChoiceNeeded),
-            Effect::AskFinish { ticket: Ticket(8) }
+            Effect::Step(Ticket(8), Step::AskFinish)
         ]
     );
     let choice = FinishChoice::Keep;
@@ -403,7 +399,7 @@ fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
     // Its only attempt is there again.
     script.give(agent_started);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
-    assert!(matches!(effects[3], Effect::AskFinish { .. }));
+    assert!(matches!(effects[3], Effect::Step(_, Step::AskFinish)));
 }
 
 #[test]

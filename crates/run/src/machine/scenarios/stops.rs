@@ -9,13 +9,6 @@ use crate::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome,
 
 const WHY: &str = "the run was stopped";
 
-fn stop_agent(grace: u64) -> Effect {
-    Effect::StopAgent {
-        ticket: Ticket(3),
-        grace: Duration::from_secs(grace),
-    }
-}
-
 /// The run ends as stopped after these stories and attempts, and is finished.
 fn over(done: usize, attempts: u32, ticket: u64) -> [Effect; 2] {
     [
@@ -27,7 +20,7 @@ fn over(done: usize, attempts: u32, ticket: u64) -> [Effect; 2] {
 #[test]
 fn while_an_agent_works_it_is_ended_parked_and_restored() {
     let mut script = Script::working(keep());
-    assert_eq!(script.stop(), [requested(Request::Stop), stop_agent(5)]);
+    assert_eq!(script.stop(), [requested(Request::Stop), stop_process(5)]);
     assert_eq!(
         script.give(ended_by_us),
         [park(4, 1, FailureKind::Stopped, WHY)]
@@ -51,7 +44,10 @@ fn while_an_agent_works_it_is_ended_parked_and_restored() {
 fn a_second_stop_leaves_no_grace_and_a_third_says_nothing_new() {
     let mut script = Script::working(keep());
     script.stop();
-    assert_eq!(script.stop(), [requested(Request::StopNow), stop_agent(0)]);
+    assert_eq!(
+        script.stop(),
+        [requested(Request::StopNow), stop_process(0)]
+    );
     assert_eq!(script.stop(), []);
 }
 
@@ -87,8 +83,7 @@ fn while_a_gate_runs_the_gate_is_ended_and_the_attempt_parked() {
     };
     let mut script = Script::promised(policy);
     script.give(checked);
-    let stop_gate = |grace| Effect::StopGate {
-        ticket: Ticket(5),
+    let stop_gate = |grace| Effect::StopProcess {
         grace: Duration::from_secs(grace),
     };
     assert_eq!(script.stop(), [requested(Request::Stop), stop_gate(5)]);
@@ -135,7 +130,7 @@ fn while_an_attempt_is_parked_and_restored_that_ends_first() {
     assert_eq!(script.stop(), [requested(Request::Stop)]);
     assert_eq!(
         script.give(was_parked),
-        [Effect::Restore { ticket: Ticket(5) }]
+        [Effect::Step(Ticket(5), Step::Restore)]
     );
     let reason = "the agent ended without a promise";
     let [run_over, finishing] = over(0, 1, 6);
@@ -172,7 +167,10 @@ fn while_an_agent_is_ended_for_another_reason_only_the_grace_changes() {
     });
     script.fire(TimerKind::Total);
     assert_eq!(script.stop(), [requested(Request::Stop)]);
-    assert_eq!(script.stop(), [requested(Request::StopNow), stop_agent(0)]);
+    assert_eq!(
+        script.stop(),
+        [requested(Request::StopNow), stop_process(0)]
+    );
     let reason = "stopped after 1m altogether; it had not said anything";
     assert_eq!(
         script.give(ended_by_us),
@@ -188,7 +186,7 @@ fn while_the_user_is_asked_a_stop_keeps_the_branch() {
     });
     script.stop();
     let asked = script.give_all(&[ended_by_us, was_parked, restored]);
-    assert_eq!(asked[3], Effect::AskFinish { ticket: Ticket(6) });
+    assert_eq!(asked[3], Effect::Step(Ticket(6), Step::AskFinish));
     assert_eq!(
         script.stop(),
         [requested(Request::Stop), finish(7, FinishChoice::Keep)]

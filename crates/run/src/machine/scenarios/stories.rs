@@ -123,12 +123,13 @@ fn just_the_story_asked_for_is_run() {
     );
 }
 
-fn resumed(carry: Option<Carry>) -> Setup {
+fn resumed(carry: Option<(StoryId, Carry)>) -> Setup {
     Setup {
-        origin: Origin::Resumed(Box::new(Resumption {
+        resumed: Some(Resumption {
             carry,
+            attempts: BTreeMap::from([(id("2"), 3)]),
             ..Resumption::default()
-        })),
+        }),
         ..setup(keep())
     }
 }
@@ -139,12 +140,11 @@ fn a_resumed_run_goes_on_where_it_was() {
         reason: Some("no database".to_owned()),
         parked: Some(parked("2", 2)),
     };
-    let mut script = Script::start_with(resumed(Some(Carry {
-        story: id("2"),
-        next_attempt: AttemptNumber(4),
+    let carry = Carry {
         retries_used: 1,
         previous: Some(previous.clone()),
-    })));
+    };
+    let mut script = Script::start_with(resumed(Some((id("2"), carry))));
     script.give(first_done);
     let effects = script.give(begin_done);
     assert!(matches!(&effects[0], Effect::Announce(event)
@@ -165,7 +165,10 @@ fn a_resumed_run_goes_on_where_it_was() {
 #[test]
 fn a_resumed_run_with_nothing_left_is_still_finished() {
     let mut script = Script::start_with(resumed(None));
-    assert_eq!(script.give(all_done), [Effect::Begin { ticket: Ticket(2) }]);
+    assert_eq!(
+        script.give(all_done),
+        [Effect::Step(Ticket(2), Step::Begin)]
+    );
     let effects = script.give(begin_done);
     assert_eq!(
         effects[1..],

@@ -36,10 +36,7 @@ fn check_with(checks: &[TamperCheck]) -> StoryCheck {
 }
 
 fn tick(ticket: u64) -> Effect {
-    Effect::TickStory {
-        ticket: Ticket(ticket),
-        story: id("1"),
-    }
+    Effect::Step(Ticket(ticket), Step::TickStory(id("1")))
 }
 
 fn failing(check: TamperCheck) -> Policy {
@@ -59,7 +56,7 @@ fn a_finding_is_told_and_the_attempt_goes_on() {
     let mut script = Script::promised(keep());
     let check = check_with(&[TamperCheck::Boxes, TamperCheck::Tests]);
     assert_eq!(
-        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
         [
             found(TamperCheck::Boxes, false),
             found(TamperCheck::Tests, false),
@@ -80,7 +77,7 @@ fn a_check_that_is_off_says_nothing() {
     let mut script = Script::promised(policy);
     let check = check_with(&[TamperCheck::Boxes]);
     assert_eq!(
-        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
         [tick(5)]
     );
 }
@@ -95,7 +92,7 @@ fn every_check_can_fail_the_attempt_before_a_gate_runs() {
         let mut script = Script::promised(policy);
         let check = check_with(&[failed]);
         assert_eq!(
-            script.give(|ticket| Input::StoryChecked { ticket, check }),
+            script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
             [
                 found(failed, true),
                 park(5, 1, FailureKind::Tamper, &reason)
@@ -110,16 +107,19 @@ fn the_next_attempt_is_told_why_and_uses_a_retry() {
     let reason = policy.tamper.failure(&[finding(TamperCheck::Tests)]);
     let mut script = Script::promised(policy);
     let check = check_with(&[TamperCheck::Tests]);
-    script.give(|ticket| Input::StoryChecked { ticket, check });
+    script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check)));
     script.give(was_parked);
     let effects = script.give(restored);
-    let Some(Effect::StartAgent {
-        attempt, previous, ..
-    }) = effects.last()
+    let Some(Effect::Step(
+        _,
+        Step::StartAgent(AgentRequest {
+            attempt, previous, ..
+        }),
+    )) = effects.last()
     else {
         panic!("{effects:?}");
     };
-    assert_eq!(*attempt, AttemptNumber(2));
+    assert_eq!(*attempt, parked("1", 2));
     assert_eq!(previous.as_ref().unwrap().reason, reason);
 }
 
@@ -132,7 +132,7 @@ fn tasks_that_are_gone_come_first() {
     };
     let reason = "tasks of the story are gone from the task file: `1.1 a`";
     assert_eq!(
-        script.give(|ticket| Input::StoryChecked { ticket, check }),
+        script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
         [
             found(TamperCheck::Specs, true),
             park(5, 1, FailureKind::Tasks, reason)

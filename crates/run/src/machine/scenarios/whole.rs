@@ -63,29 +63,31 @@ fn ends(result: GateResult) -> Effect {
 }
 
 fn run(ticket: u64, attempt: u32) -> Effect {
-    Effect::RunGate {
-        ticket: Ticket(ticket),
-        story: id("2"),
-        gate: 0,
-        name: format!("2.{attempt}-1-end"),
-        ground: Ground::Whole,
-    }
+    Effect::Step(
+        Ticket(ticket),
+        Step::RunGate(GateRequest {
+            story: id("2"),
+            gate: 0,
+            name: format!("2.{attempt}-1-end"),
+            ground: Ground::Whole,
+        }),
+    )
 }
 
 fn reopen(ticket: u64) -> Effect {
-    Effect::Reopen {
-        ticket: Ticket(ticket),
-        reopening: Reopening {
+    Effect::Step(
+        Ticket(ticket),
+        Step::Reopen(Reopening {
             story: id("2"),
             gate: "e2e".to_owned(),
             reason: REASON.to_owned(),
-        },
-    }
+        }),
+    )
 }
 
 fn reopened(ticket: Ticket) -> Input {
     let commit = "c1".to_owned();
-    Input::Reopened { ticket, commit }
+    Input::Answer(ticket, Answer::Reopened(commit))
 }
 
 fn is_open_again() -> Effect {
@@ -145,11 +147,14 @@ fn one_that_was_red_where_the_run_began_only_warns() {
     assert!(
         matches!(
             effects[1],
-            Effect::RunGate {
-                gate: 0,
-                ground: Ground::Checkpoint,
-                ..
-            }
+            Effect::Step(
+                _,
+                Step::RunGate(GateRequest {
+                    gate: 0,
+                    ground: Ground::Checkpoint,
+                    ..
+                })
+            )
         ),
         "{effects:#?}"
     );
@@ -172,25 +177,30 @@ fn one_that_was_red_where_the_run_began_only_warns() {
 fn what_was_red_where_the_run_began_is_known_after_a_resume_and_nothing_else_is() {
     for (red_before, is_fine) in [(vec!["e2e".to_owned()], true), (Vec::new(), false)] {
         let mut script = Script::start_with(Setup {
-            origin: Origin::Resumed(Box::new(Resumption {
+            resumed: Some(Resumption {
                 red_before,
                 ..Resumption::default()
-            })),
+            }),
             ..setup(policy(3, true))
         });
         let effects = script.give_all(&[all_done, begin_done]);
         assert!(
             matches!(
                 effects.last(),
-                Some(Effect::RunGate {
-                    ground: Ground::Whole,
-                    ..
-                })
+                Some(Effect::Step(
+                    _,
+                    Step::RunGate(GateRequest {
+                        ground: Ground::Whole,
+                        ..
+                    })
+                ))
             ),
             "a resume with nothing left still judges the whole: {effects:#?}"
         );
         let effects = script.give(gate_red);
-        let opens = effects.iter().any(|it| matches!(it, Effect::Reopen { .. }));
+        let opens = effects
+            .iter()
+            .any(|it| matches!(it, Effect::Step(_, Step::Reopen(_))));
         assert_eq!(opens, !is_fine, "{effects:#?}");
     }
 }
@@ -225,7 +235,7 @@ fn a_stop_ends_a_gate_at_the_end_and_the_run_can_go_on() {
         script
             .stop()
             .iter()
-            .any(|it| matches!(it, Effect::StopGate { .. }))
+            .any(|it| matches!(it, Effect::StopProcess { .. }))
     );
     let effects = script.give(gate_red);
     assert_eq!(effects[0], run_ended(Outcome::Stopped, 2, 1));
@@ -239,22 +249,26 @@ fn a_gate_that_passed_on_the_same_tree_is_not_run_again_and_still_counts() {
     });
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give(begin_done);
-    let effects = script.give(|ticket| Input::GatesRecalled {
-        ticket,
-        commit: "c0".to_owned(),
-        green: vec![0],
+    let effects = script.give(|ticket| {
+        Input::Answer(
+            ticket,
+            Answer::GatesRecalled {
+                commit: "c0".to_owned(),
+                green: vec![0],
+            },
+        )
     });
     assert_eq!(effects, [start_agent(4, "1", 1, None)]);
     script.give_all(&[agent_started, ended_complete, checked, gate_red, was_parked]);
     let effects = script.give(restored);
     assert!(
-        matches!(effects.last(), Some(Effect::StartAgent { .. })),
+        matches!(effects.last(), Some(Effect::Step(_, Step::StartAgent(_)))),
         "what the attempt broke beside the tree must not pass for red before: {effects:#?}"
     );
     script.give_all(&[agent_started, ended_complete, checked]);
     let effects = script.give(gate_red);
     assert!(
-        matches!(effects.last(), Some(Effect::Park { .. })),
+        matches!(effects.last(), Some(Effect::Step(_, Step::Park(_)))),
         "{effects:#?}"
     );
 }

@@ -99,6 +99,31 @@ impl StoryProgress {
         self.gates.iter().filter(of_attempt)
     }
 
+    /// Its checkpoint commit is made.
+    pub(super) fn complete(&mut self, completed: &StoryCompleted, at: Timestamp) {
+        if !std::mem::take(&mut self.is_reopened) {
+            for earlier in &mut self.commits {
+                earlier.superseded = true;
+            }
+        }
+        self.commits.push(Commit {
+            id: completed.commit.clone(),
+            changed_files: completed.changed_files,
+            superseded: false,
+        });
+        // If a later start recorded it, the record does not say when it was done.
+        if let Some(last) = self
+            .attempts
+            .last_mut()
+            .filter(|_| completed.duration_ms > 0)
+        {
+            last.took = Some(between(last.started_at, at));
+        }
+        self.rest(at, StoryStanding::Completed(completed.clone()));
+        let done = self.tasks_done + self.open_tasks;
+        self.tasks_done = done.min(self.tasks_total);
+    }
+
     /// Work on it is over, for now or for good.
     pub(super) fn rest(&mut self, at: Timestamp, state: StoryStanding) {
         self.spent = self.elapsed(at);

@@ -21,13 +21,13 @@ struct Passed {
     run: String,
 }
 
-/// The verdicts of one work tree.
+/// The gates that passed on trees of one work tree.
 #[derive(Debug)]
-pub(crate) struct Verdicts {
+pub(crate) struct PassedGates {
     path: PathBuf,
 }
 
-impl Verdicts {
+impl PassedGates {
     pub(crate) fn of(vault: &Path) -> Self {
         Self {
             path: vault.join("verdicts.jsonl"),
@@ -89,43 +89,43 @@ mod tests {
     #[test]
     fn gates_that_passed_are_remembered_per_tree() {
         let vault = tempfile::tempdir().unwrap();
-        let verdicts = Verdicts::of(vault.path());
-        assert_eq!(verdicts.passed_on("t1"), runs(&[]));
-        verdicts.remember("t1", &runs(&["cargo test"])).unwrap();
-        verdicts
+        let passed = PassedGates::of(vault.path());
+        assert_eq!(passed.passed_on("t1"), runs(&[]));
+        passed.remember("t1", &runs(&["cargo test"])).unwrap();
+        passed
             .remember("t2", &runs(&["cargo test", "lint"]))
             .unwrap();
-        assert_eq!(verdicts.passed_on("t1"), runs(&["cargo test"]));
-        assert_eq!(verdicts.passed_on("t2"), runs(&["cargo test", "lint"]));
+        assert_eq!(passed.passed_on("t1"), runs(&["cargo test"]));
+        assert_eq!(passed.passed_on("t2"), runs(&["cargo test", "lint"]));
     }
 
     #[test]
     fn a_line_that_was_cut_off_is_forgotten_alone() {
         let vault = tempfile::tempdir().unwrap();
-        let verdicts = Verdicts::of(vault.path());
-        verdicts.remember("t1", &runs(&["cargo test"])).unwrap();
-        verdicts.remember("t2", &runs(&["lint"])).unwrap();
+        let passed = PassedGates::of(vault.path());
+        passed.remember("t1", &runs(&["cargo test"])).unwrap();
+        passed.remember("t2", &runs(&["lint"])).unwrap();
         let path = vault.path().join("verdicts.jsonl");
         let mut text = std::fs::read(&path).unwrap();
         text.truncate(text.len() - 5);
         std::fs::write(&path, &text).unwrap();
-        verdicts.remember("t3", &runs(&["build"])).unwrap();
-        assert_eq!(verdicts.passed_on("t1"), runs(&["cargo test"]));
-        assert_eq!(verdicts.passed_on("t2"), runs(&[]));
-        assert_eq!(verdicts.passed_on("t3"), runs(&["build"]));
+        passed.remember("t3", &runs(&["build"])).unwrap();
+        assert_eq!(passed.passed_on("t1"), runs(&["cargo test"]));
+        assert_eq!(passed.passed_on("t2"), runs(&[]));
+        assert_eq!(passed.passed_on("t3"), runs(&["build"]));
     }
 
     #[test]
-    fn the_oldest_verdicts_go_when_the_file_gets_long() {
+    fn the_oldest_lines_go_when_the_file_gets_long() {
         let vault = tempfile::tempdir().unwrap();
-        let verdicts = Verdicts::of(vault.path());
+        let passed = PassedGates::of(vault.path());
         let long = runs(&["x".repeat(LONGEST / 4).as_str()]);
         for tree in ["t1", "t2", "t3", "t4", "t5"] {
-            verdicts.remember(tree, &long).unwrap();
+            passed.remember(tree, &long).unwrap();
         }
         let length = std::fs::metadata(vault.path().join("verdicts.jsonl"));
         assert!(length.unwrap().len() <= LONGEST as u64);
-        assert_eq!(verdicts.passed_on("t1"), runs(&[]));
-        assert_eq!(verdicts.passed_on("t5"), long);
+        assert_eq!(passed.passed_on("t1"), runs(&[]));
+        assert_eq!(passed.passed_on("t5"), long);
     }
 }
