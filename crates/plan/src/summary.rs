@@ -1,28 +1,26 @@
-//! One line about a change: how far it is, and whether the loop can run it.
-
-use std::path::PathBuf;
+//! One plan in the list of changes: how far it is, and whether the loop can run it.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::change::{Change, SourceKind, Tally};
+use crate::change::{Change, SourceKind};
 
-/// A change as it appears in a list.
+/// A change as it appears in a list, also in that of `list --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangeSummary {
-    /// The name people call it by.
     pub name: String,
-    /// What kind of plan it is.
     pub kind: SourceKind,
     /// Its folder or file, relative to where the search began if it is below that.
-    pub path: PathBuf,
-    /// Finished and all tasks, as `OpenSpec` counts them.
-    pub tasks: Tally,
-    /// Finished and all stories.
-    pub stories: Tally,
+    pub path: String,
+    /// What commands take for it: its name, or its path if another plan has the same name.
+    pub target: String,
+    pub stories_done: usize,
+    pub stories_total: usize,
+    /// Tasks as `OpenSpec` counts them.
+    pub tasks_done: usize,
+    pub tasks_total: usize,
     /// When a file of it last changed.
     pub modified: Option<Timestamp>,
-    /// Whether the loop can run it.
     #[serde(flatten)]
     pub state: ChangeState,
 }
@@ -32,27 +30,34 @@ pub struct ChangeSummary {
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ChangeState {
     /// There is an open story.
-    Ready,
-    /// Every story is done or skipped.
-    NothingLeft,
+    Open,
+    /// Every story is done.
+    Done,
+    /// No story is open; some are deferred in the plan.
+    Deferred,
     /// There is no box in its files.
     NoTasks,
     /// It cannot be read.
-    Invalid {
-        /// Why.
-        reason: String,
-    },
+    Unreadable { reason: String },
 }
 
 impl ChangeState {
     /// The state of a change that could be read.
     pub fn of(change: &Change) -> Self {
+        let stories = change.story_tally();
         if change.stories.is_empty() {
             Self::NoTasks
         } else if change.next_open().is_some() {
-            Self::Ready
+            Self::Open
+        } else if stories.done == stories.total {
+            Self::Done
         } else {
-            Self::NothingLeft
+            Self::Deferred
         }
     }
+}
+
+/// Whether a list of these changes has to say of which kind each is.
+pub fn shows_kind(changes: &[ChangeSummary]) -> bool {
+    changes.iter().any(|it| it.kind != SourceKind::OpenSpec)
 }

@@ -12,12 +12,12 @@ use crate::console::context::{Context, unfit};
 use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::repository::no_usable_repository;
-use crate::ui::change_rows::{self, ChangeRow, ChangeState};
 use crate::ui::plain::Verbosity;
 use crate::ui::style::DIM;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, SourceKind};
 use ralph_plan::source::{self, Surroundings};
+use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
@@ -299,11 +299,12 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
 
 /// The only change with work left, or of several the feature spec-kit is at.
 pub(crate) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
-    let mut ready = change_rows::rows(source::survey(around)?.changes);
+    let mut ready = source::survey(around)?.changes;
     ready.retain(|row| row.state == ChangeState::Open);
     let current = source::current_feature(around)?;
-    let is_current =
-        |row: &&ChangeRow| row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name);
+    let is_current = |row: &&ChangeSummary| {
+        row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name)
+    };
     if let Some(row) = ready.iter().find(is_current) {
         return Ok(source::read_target(&row.target, around)?);
     }

@@ -8,7 +8,6 @@
 //! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
-pub(crate) mod change_rows;
 pub(crate) mod failure;
 pub(crate) mod json;
 pub(crate) mod line;

@@ -1,6 +1,7 @@
 //! The list of plans: progress, age, and which of them can be run.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,9 +47,14 @@ pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
         Err(SourceError::NoRoot { .. }) if !others.is_empty() => (start, Vec::new()),
         Err(error) => return Err(error),
     };
-    changes.sort_unstable_by(|a, b| {
-        (Reverse(a.modified), &a.name, &a.path).cmp(&(Reverse(b.modified), &b.name, &b.path))
+    changes.sort_by_cached_key(|it| {
+        (
+            Reverse(it.modified),
+            it.name.clone(),
+            PathBuf::from(&it.path),
+        )
     });
+    name_targets(&mut changes);
     Ok(Survey {
         folder,
         changes,
@@ -82,18 +88,34 @@ fn summary(found: &Found, read: Result<Change, SourceError>, start: &Path) -> Ch
         ),
         Err(error) => {
             let reason = whole_reason(&error);
-            let state = ChangeState::Invalid { reason };
+            let state = ChangeState::Unreadable { reason };
             (plain_tally(&found.path), Tally::default(), state)
         }
     };
     ChangeSummary {
         name: found.name.clone(),
         kind: found.kind,
-        path: files::shown_from(start, &found.path),
-        tasks,
-        stories,
+        path: files::shown_from(start, &found.path).display().to_string(),
+        target: found.name.clone(),
+        stories_done: stories.done,
+        stories_total: stories.total,
+        tasks_done: tasks.done,
+        tasks_total: tasks.total,
         modified: last_modified(&found.path),
         state,
+    }
+}
+
+/// Changes that share a name are asked for by their paths.
+fn name_targets(changes: &mut [ChangeSummary]) {
+    let mut names: HashMap<String, usize> = HashMap::new();
+    for change in changes.iter() {
+        *names.entry(change.name.clone()).or_default() += 1;
+    }
+    for change in changes {
+        if names.get(&change.name).is_some_and(|count| *count > 1) {
+            change.target.clone_from(&change.path);
+        }
     }
 }
 

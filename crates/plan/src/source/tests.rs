@@ -275,8 +275,10 @@ fn a_schema_may_track_other_files() {
 
     let listed = survey(&place.around("")).unwrap().changes;
     let invalid = listed.iter().find(|summary| summary.name == "c").unwrap();
-    assert_eq!(invalid.tasks, Tally { done: 1, total: 2 });
-    assert!(matches!(&invalid.state, ChangeState::Invalid { reason } if reason.contains("nope")));
+    assert_eq!((invalid.tasks_done, invalid.tasks_total), (1, 2));
+    assert!(
+        matches!(&invalid.state, ChangeState::Unreadable { reason } if reason.contains("nope"))
+    );
 }
 
 #[test]
@@ -409,22 +411,22 @@ fn the_list_has_progress_and_state_newest_first() {
         .map(|found| {
             (
                 found.name,
-                found.tasks.done,
-                found.tasks.total,
-                found.stories.done,
-                found.stories.total,
+                found.tasks_done,
+                found.tasks_total,
+                found.stories_done,
+                found.stories_total,
                 found.state,
             )
         })
         .collect();
-    let invalid = ChangeState::Invalid {
+    let invalid = ChangeState::Unreadable {
         reason: "`wrap` is not a change, but a folder around `wrap/inner`".to_owned(),
     };
     assert_eq!(
         listed,
         [
-            ("open".to_owned(), 1, 2, 1, 2, ChangeState::Ready),
-            ("done".to_owned(), 1, 2, 1, 2, ChangeState::NothingLeft),
+            ("open".to_owned(), 1, 2, 1, 2, ChangeState::Open),
+            ("done".to_owned(), 1, 2, 1, 2, ChangeState::Done),
             ("empty".to_owned(), 0, 0, 0, 0, ChangeState::NoTasks),
             ("wrap".to_owned(), 0, 0, 0, 0, invalid),
         ]

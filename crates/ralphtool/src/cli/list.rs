@@ -8,12 +8,12 @@ use jiff::Timestamp;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::ui::change_rows::{ChangeRow, ChangeState, rows, shows_kind};
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
 use crate::ui::text::{clean, columns};
 use crate::ui::words;
 use ralph_plan::source;
+use ralph_plan::summary::{ChangeState, ChangeSummary, shows_kind};
 use ralph_run::failure::Failure;
 
 /// How wide a bar is.
@@ -40,18 +40,17 @@ pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCo
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
     output::warn(context, found.warnings.iter().map(|it| &it.message));
-    let rows = rows(found.changes);
     if arguments.json {
-        return output::json(&rows);
+        return output::json(&found.changes);
     }
-    output::page(context, |page| match rows.as_slice() {
+    output::page(context, |page| match found.changes.as_slice() {
         [] => write_empty(page, &found.folder.display().to_string()),
         rows => write(page, rows, Timestamp::now()),
     })
 }
 
 /// Writes the table, and below it why changes could not be read and which share a name.
-fn write(page: &mut Page, rows: &[ChangeRow], now: Timestamp) {
+fn write(page: &mut Page, rows: &[ChangeSummary], now: Timestamp) {
     let mut trial = Page::new(Paint::Plain);
     write_table(&mut trial, rows, now, true);
     let fits = trial.text.lines().all(|line| columns(line) <= WIDTH);
@@ -78,11 +77,11 @@ fn write(page: &mut Page, rows: &[ChangeRow], now: Timestamp) {
 }
 
 /// Writes the table, with bars or without. The kind is left out where all are `OpenSpec`'s.
-fn write_table(page: &mut Page, rows: &[ChangeRow], now: Timestamp, bars: bool) {
+fn write_table(page: &mut Page, rows: &[ChangeSummary], now: Timestamp, bars: bool) {
     let kinds = shows_kind(rows);
     let kind = if kinds { "kind" } else { "" };
     let header = ["change", kind, "", "stories", "tasks", "modified", "state"];
-    let cells = |row: &ChangeRow| {
+    let cells = |row: &ChangeSummary| {
         let (state, style) = state(&row.state);
         let age = row.modified.map(|at| words::ago(at, now));
         let kind = if kinds { row.kind.word() } else { "" };
@@ -136,8 +135,8 @@ mod tests {
     use pretty_assertions::assert_eq;
     use ralph_plan::change::SourceKind;
 
-    fn row(name: &str, tasks: (usize, usize), state: ChangeState) -> ChangeRow {
-        ChangeRow {
+    fn row(name: &str, tasks: (usize, usize), state: ChangeState) -> ChangeSummary {
+        ChangeSummary {
             name: name.to_owned(),
             kind: SourceKind::OpenSpec,
             path: format!("openspec/changes/{name}"),
@@ -151,13 +150,13 @@ mod tests {
         }
     }
 
-    fn rows() -> Vec<ChangeRow> {
+    fn rows() -> Vec<ChangeSummary> {
         let reason = "permission denied\u{1b}[2J".to_owned();
         vec![
             row("add-retry", (1, 12), ChangeState::Open),
             row("漢字", (12, 12), ChangeState::Done),
             row("later", (8, 9), ChangeState::Deferred),
-            ChangeRow {
+            ChangeSummary {
                 modified: None,
                 ..row("empty", (0, 0), ChangeState::NoTasks)
             },
@@ -177,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_kinds_of_plans_are_told_where_they_differ() {
-        let of_kind = |kind, path: &str, row: ChangeRow| ChangeRow {
+        let of_kind = |kind, path: &str, row: ChangeSummary| ChangeSummary {
             kind,
             path: path.to_owned(),
             target: path.to_owned(),

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use ratatui::crossterm::event::KeyEvent;
 
-use crate::ui::change_rows::ChangeRow;
 use ralph_agents::dialect::Output;
 use ralph_agents::transcript::{Entry, Source};
 use ralph_base::ids::AttemptId;
 use ralph_plan::change::Change;
+use ralph_plan::summary::ChangeSummary;
 use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
 use ralph_run::records::event::Record;
@@ -226,7 +226,7 @@ pub(crate) enum Answer {
 pub(crate) struct ChangesFound {
     /// The folder that was searched.
     pub(crate) folder: String,
-    pub(crate) rows: Vec<ChangeRow>,
+    pub(crate) rows: Vec<ChangeSummary>,
     /// The run that can be resumed.
     pub(crate) open: Option<OpenRun>,
 }

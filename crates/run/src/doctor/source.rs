@@ -22,7 +22,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
         .map(|it| Finding::warning("source", it.message.as_str()))
         .collect();
     let folder = folder.display();
-    let ready = changes.iter().filter(|it| it.state == ChangeState::Ready);
+    let ready = changes.iter().filter(|it| it.state == ChangeState::Open);
     let count = counted(changes.len(), "change");
     let message = format!("{count} in `{folder}`, {} with work left", ready.count());
     findings.push(if changes.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
         Finding::good("source", message)
     });
     for change in &changes {
-        if let ChangeState::Invalid { reason } = &change.state {
+        if let ChangeState::Unreadable { reason } = &change.state {
             let message = format!("`{}` cannot be read: {reason}", change.name);
             findings.push(Finding::warning("source", message));
         }

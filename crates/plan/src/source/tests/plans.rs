@@ -11,9 +11,7 @@ const STORIES: &str = r#"{"userStories": [{"id": "a", "title": "A", "passes": fa
 fn found(place: &Place, inner: &str) -> Vec<(&'static str, String, String)> {
     let mut changes = survey(&place.around(inner)).unwrap().changes;
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let row = |it: crate::summary::ChangeSummary| {
-        (it.kind.word(), it.name, it.path.display().to_string())
-    };
+    let row = |it: crate::summary::ChangeSummary| (it.kind.word(), it.name, it.path);
     changes.into_iter().map(row).collect()
 }
 

@@ -16,9 +16,9 @@ use crate::tui::palette::{BAD, DIM, GOOD, MATCHED, NAME, STRONG, WARN, select};
 use crate::tui::step::{Step, Typing};
 use crate::tui::text_pane::scrolled;
 use crate::tui::wrap;
-use crate::ui::change_rows::{self, ChangeRow, ChangeState};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words;
+use ralph_plan::summary::{ChangeState, ChangeSummary, shows_kind};
 
 /// How wide a bar is.
 const BAR: usize = 8;
@@ -45,7 +45,7 @@ impl Changes {
         let chosen = self.selected_row().map(|row| row.target.clone());
         self.found = Some(found);
         self.filter_again();
-        let first = |is_it: &dyn Fn(&ChangeRow) -> bool| {
+        let first = |is_it: &dyn Fn(&ChangeSummary) -> bool| {
             let mut rows = self.shown.iter().map(|(index, _)| self.rows().get(*index));
             rows.position(|row| row.is_some_and(is_it))
         };
@@ -74,14 +74,14 @@ impl Changes {
         self.settle();
     }
 
-    fn rows(&self) -> &[ChangeRow] {
+    fn rows(&self) -> &[ChangeSummary] {
         match &self.found {
             Some(Ok(found)) => &found.rows,
             _ => &[],
         }
     }
 
-    fn selected_row(&self) -> Option<&ChangeRow> {
+    fn selected_row(&self) -> Option<&ChangeSummary> {
         let (index, _) = self.shown.get(self.selected)?;
         self.rows().get(*index)
     }
@@ -178,7 +178,7 @@ impl Changes {
 
     fn row(
         &self,
-        row: &ChangeRow,
+        row: &ChangeSummary,
         letters: &[u32],
         widths: &Widths,
         now: Timestamp,
@@ -198,7 +198,7 @@ impl Changes {
         )
     }
 
-    fn state(&self, row: &ChangeRow) -> (&'static str, ratatui::style::Style) {
+    fn state(&self, row: &ChangeSummary) -> (&'static str, ratatui::style::Style) {
         if let Some(Ok(found)) = &self.found
             && let Some(open) = &found.open
             && open.change == row.name
@@ -248,13 +248,13 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(rows: &[ChangeRow], room: usize) -> Self {
+    fn of(rows: &[ChangeSummary], room: usize) -> Self {
         const STATE: usize = 22;
         const LEAST_NAME: usize = 12;
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
         let longest = longest.unwrap_or(0).max(6);
         let kinds = rows.iter().map(|row| columns(row.kind.word())).max();
-        let kind = kinds.filter(|_| change_rows::shows_kind(rows));
+        let kind = kinds.filter(|_| shows_kind(rows));
         let kind = kind.filter(|kind| room >= 2 + STORIES + STATE + LEAST_NAME + kind + 2);
         let least = 2 + STORIES + STATE + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;

@@ -10,7 +10,6 @@ use crate::tui::message::{
     Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
     ResultId,
 };
-use crate::ui::change_rows;
 use ralph_base::files::read_if_present;
 use ralph_plan::change::Change;
 use ralph_plan::source;
@@ -84,7 +83,7 @@ impl Lookup {
         };
         Ok(ChangesFound {
             folder: found.folder.display().to_string(),
-            rows: change_rows::rows(found.changes),
+            rows: found.changes,
             open,
         })
     }

@@ -6,11 +6,11 @@ use crate::tui::message::{
     Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Part, Previewed,
     Query, ResultFound, Window,
 };
-use crate::ui::change_rows::{ChangeRow, ChangeState};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
 use ralph_plan::change::{Change, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
+use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_run::preview::Remark;
 use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
 use ralph_vault::diff::{self, Cut, Diff, FileDiff, FileStatus};
@@ -81,8 +81,8 @@ fn row(
     tasks: (usize, usize),
     modified: &str,
     state: ChangeState,
-) -> ChangeRow {
-    ChangeRow {
+) -> ChangeSummary {
+    ChangeSummary {
         name: name.to_owned(),
         kind: SourceKind::OpenSpec,
         path: format!("openspec/changes/{name}"),
