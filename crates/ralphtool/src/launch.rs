@@ -1,17 +1,15 @@
-//! How `loop` and `resume` start a run: finds the change, reads the settings, shows the plan or runs it.
+//! How `loop` and `resume` start a run: finds the change, reads the settings, prepares the run or
+//! shows the plan of it.
 
-mod dry_run;
+pub(crate) mod dry_run;
 pub(crate) mod trust;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::ExitCode;
 
-use self::dry_run::PlannedRun;
 use crate::console::context::{Context, unfit};
 use crate::console::flags::RunArguments;
 use crate::console::output;
-use crate::console::repository::no_usable_repository;
 use crate::ui::plain::Verbosity;
 use crate::ui::style::DIM;
 use ralph_base::ids::StoryId;
@@ -27,7 +25,6 @@ use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
 use ralph_vault::OpenRun;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::look::peek_last;
 
 /// A run as the user asks for it.
 pub(crate) struct RunRequest<'a> {
@@ -62,7 +59,7 @@ impl<'a> RunRequest<'a> {
         flags: &'a RunArguments,
         context: &Context,
     ) -> Self {
-        let can_ask = trust::can_ask() && !flags.json;
+        let can_ask = output::can_ask() && !flags.json;
         Self {
             change,
             fresh,
@@ -97,10 +94,10 @@ impl<'a> RunRequest<'a> {
 /// What comes of a request.
 pub(crate) enum LaunchOutcome {
     Ready(Box<PreparedRun>),
-    /// There is nothing left to do in the change; this was repaired on the way.
-    NothingLeft(Box<Change>, Vec<Event>),
-    /// The screen has to ask first; this was repaired on the way.
-    Asks(Box<TrustQuestion>, Vec<Event>),
+    /// There is nothing left to do in the change. The lines say what was repaired before.
+    NothingLeft(Box<Change>, Vec<String>),
+    /// The screen has to ask first. The lines say what was repaired before.
+    Asks(Box<TrustQuestion>, Vec<String>),
 }
 
 /// The change a run is asked for.
@@ -120,11 +117,10 @@ pub(crate) async fn prepare(
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
     let vault = open_vault(request, context).await?;
-    let repaired = vault.repaired.clone();
-    let prepared = prepare_in(vault, request, context);
-    // The run reports what was repaired; where there is none, it must still be reported.
-    let said = repaired.iter().filter_map(recovered);
-    prepared.map_err(|failure| said.fold(failure, Failure::hint))
+    let repaired: Vec<String> = vault.repaired.iter().filter_map(recovered).collect();
+    // A run reports what was repaired. If there is none, its failure must.
+    let prepared = prepare_in(vault, &repaired, request, context);
+    prepared.map_err(|failure| repaired.into_iter().fold(failure, Failure::hint))
 }
 
 async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenVault, Failure> {
@@ -142,7 +138,8 @@ async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenV
     OpenVault::open(repair).await
 }
 
-pub(crate) fn recovered(event: &Event) -> Option<String> {
+/// What was repaired, as a line of text.
+fn recovered(event: &Event) -> Option<String> {
     match event {
         Event::Recovered { found, done } => Some(format!("recovered: {found}: {done}")),
         _ => None,
@@ -194,30 +191,9 @@ impl Inputs {
     }
 }
 
-/// Shows what a run would do, and repairs nothing.
-pub(crate) fn show_plan(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
-    let directory = context.folder()?;
-    let repository = Repository::discover(&directory)
-        .map_err(|error| no_usable_repository(&error, &directory, context))?;
-    let last = request.last_run(|| {
-        peek_last(&context.state()?, &repository)
-            .map_err(|error| Failure::system("could not look for a run").because(error))
-    })?;
-    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
-    output::warn(context, &inputs.loaded.warnings);
-    output::warn(context, inputs.loaded.unallowed().map(trust::warning));
-    let planned = PlannedRun {
-        repository: &repository,
-        change: &inputs.change,
-        settings: &inputs.settings,
-        only_story: request.flags.story.as_deref(),
-        last_run: last,
-    };
-    dry_run::show(planned, context)
-}
-
 fn prepare_in(
     vault: OpenVault,
+    repaired: &[String],
     request: &RunRequest<'_>,
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
@@ -228,9 +204,8 @@ fn prepare_in(
         hint_at_gates(&inputs.settings, context, repository, request.flags);
     }
     if let Some(question) = allow(&mut inputs.loaded, request, context)? {
-        return Ok(LaunchOutcome::Asks(Box::new(question), vault.repaired));
+        return Ok(LaunchOutcome::Asks(Box::new(question), repaired.to_vec()));
     }
-    let repaired = vault.repaired.clone();
     let run = Run {
         change: inputs.change.clone(),
         surroundings: inputs.surroundings,
@@ -243,7 +218,7 @@ fn prepare_in(
     };
     Ok(match PreparedRun::new(vault, run)? {
         Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
-        None => LaunchOutcome::NothingLeft(Box::new(inputs.change), repaired),
+        None => LaunchOutcome::NothingLeft(Box::new(inputs.change), repaired.to_vec()),
     })
 }
 

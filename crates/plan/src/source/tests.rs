@@ -426,7 +426,7 @@ fn the_list_has_progress_and_state_newest_first() {
         listed,
         [
             ("open".to_owned(), 1, 2, 1, 2, ChangeState::Open),
-            ("done".to_owned(), 1, 2, 1, 2, ChangeState::Done),
+            ("done".to_owned(), 1, 2, 1, 2, ChangeState::Deferred),
             ("empty".to_owned(), 0, 0, 0, 0, ChangeState::NoTasks),
             ("wrap".to_owned(), 0, 0, 0, 0, invalid),
         ]

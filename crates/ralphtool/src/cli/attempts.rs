@@ -124,12 +124,11 @@ fn list(
     // The newest run first; within it, as it went.
     let place = |row: &AttemptRow| parked.iter().position(|it| it.run.0 == row.run);
     rows.sort_by_key(|row| std::cmp::Reverse(place(row)));
-    if arguments.json {
-        return output::json(&rows);
-    }
-    output::page(context, |page| match rows.as_slice() {
-        [] => write_empty(page, story, arguments.all),
-        rows => write_list(page, rows, Timestamp::now()),
+    output::json_or_page(arguments.json, &rows, context, |page, rows| {
+        if rows.is_empty() {
+            return write_empty(page, story, arguments.all);
+        }
+        write_list(page, rows, Timestamp::now());
     })
 }
 
@@ -153,10 +152,7 @@ fn show(
         diff: diff.exists().then(|| diff.to_string_lossy().into_owned()),
         is_shadowed: newest.run != parked.run,
     };
-    if given.json {
-        return output::json(&view);
-    }
-    output::page(context, |page| write_one(page, &view))
+    output::json_or_page(given.json, &view, context, write_one)
 }
 
 fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode, Failure> {

@@ -47,11 +47,7 @@ pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<Exit
         environment: context.environment.clone(),
     };
     let diagnosis = on_runtime(async { Ok(examine(&scope).await) })?;
-    if arguments.json {
-        output::json(&diagnosis)?;
-    } else {
-        output::page(context, |page| write(page, &diagnosis))?;
-    }
+    output::json_or_page(arguments.json, &diagnosis, context, write)?;
     Ok(diagnosis.exit_code().into())
 }
 

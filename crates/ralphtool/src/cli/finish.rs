@@ -1,7 +1,7 @@
 //! `ralphtool finish`, `rewind` and `undo`, and what they share with `attempts restore`: their flags,
 //! and saying what will be done, what was done and how to revert it.
 
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -73,8 +73,7 @@ impl ChoiceArguments {
 pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<ExitCode, Failure> {
     let flags = arguments.flags;
     let given = arguments.choice.given();
-    let can_ask = io::stdin().is_terminal() && io::stdout().is_terminal();
-    if given.is_none() && (flags.json || !can_ask) {
+    if given.is_none() && (flags.json || !output::can_ask()) {
         return Err(Failure::refused("say how the run is to be finished")
             .hint("`--cleanup`: back to your branch, the work as uncommitted changes")
             .hint("`--keep`: the commits stay on the checkpoint branch")

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use crate::console::context::Context;
 use crate::console::output;
-use crate::launch::trust::can_ask;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, NAME, STRONG, WARN};
 use crate::ui::text::{clean, columns, pad};
@@ -87,14 +86,13 @@ pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     if !arguments.yes {
-        if arguments.json || !can_ask() {
+        if arguments.json || !output::can_ask() {
             return Err(
                 Failure::refused("nothing was removed: nobody is here to ask")
                     .hint("pass `--yes` to remove it, or `--dry-run` to just look"),
             );
         }
-        let answer = output::ask("remove it? [y/N] ")?;
-        if !matches!(answer.as_deref(), Some("y" | "yes")) {
+        if !output::confirm("remove it? [y/N] ")? {
             return output::print(b"nothing was removed\n");
         }
     }
@@ -107,10 +105,9 @@ fn show(
     arguments: &GcArguments,
     context: &Context,
 ) -> Result<ExitCode, Failure> {
-    if arguments.json {
-        return output::json(report);
-    }
-    output::page(context, |page| write(page, report, Timestamp::now()))
+    output::json_or_page(arguments.json, report, context, |page, report| {
+        write(page, report, Timestamp::now());
+    })
 }
 
 fn write(page: &mut Page, report: &Housekeeping, now: Timestamp) {

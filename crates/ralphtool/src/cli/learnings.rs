@@ -11,7 +11,6 @@ use clap::{Args, Subcommand};
 use crate::console::context::Context;
 use crate::console::output;
 use crate::console::repository::repository_to_read;
-use crate::console::runtime::on_runtime;
 use crate::launch::only_change;
 use crate::ui::text::clean;
 use crate::ui::words::shell;
@@ -63,17 +62,15 @@ struct WhichChange {
 
 /// Prints, edits or clears the notes.
 pub(super) fn run(arguments: &LearningsArguments, context: &Context) -> Result<ExitCode, Failure> {
-    on_runtime(async {
-        match &arguments.command {
-            None => print(&find(&arguments.which, context)?),
-            Some(LearningsCommand::Edit(which)) => edit(&find(which, context)?, context),
-            Some(LearningsCommand::Path(which)) => {
-                let path = find(which, context)?.path;
-                output::present(|out| writeln!(out, "{}", path.display()))
-            }
-            Some(LearningsCommand::Clear(which)) => clear(&find(which, context)?),
+    match &arguments.command {
+        None => print(&find(&arguments.which, context)?),
+        Some(LearningsCommand::Edit(which)) => edit(&find(which, context)?, context),
+        Some(LearningsCommand::Path(which)) => {
+            let path = find(which, context)?.path;
+            output::present(|out| writeln!(out, "{}", path.display()))
         }
-    })
+        Some(LearningsCommand::Clear(which)) => clear(&find(which, context)?),
+    }
 }
 
 /// The notes of one change.

@@ -40,12 +40,11 @@ pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCo
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
     output::warn(context, found.warnings.iter().map(|it| &it.message));
-    if arguments.json {
-        return output::json(&found.changes);
-    }
-    output::page(context, |page| match found.changes.as_slice() {
-        [] => write_empty(page, &found.folder.display().to_string()),
-        rows => write(page, rows, Timestamp::now()),
+    output::json_or_page(arguments.json, &found.changes, context, |page, changes| {
+        if changes.is_empty() {
+            return write_empty(page, &found.folder.display().to_string());
+        }
+        write(page, changes, Timestamp::now());
     })
 }
 

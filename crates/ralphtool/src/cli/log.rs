@@ -74,29 +74,17 @@ async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<Exi
             return show(&records, reporter::of_past(arguments.json, context));
         }
         let receipt = Receipt::of(run, &records, Timestamp::now());
-        return show_receipt(&receipt, arguments, context);
+        if arguments.markdown {
+            return output::print(receipt::markdown::page(&receipt).as_bytes());
+        }
+        return output::json_or_page(arguments.json, &receipt, context, receipt::write);
     }
-    if arguments.json {
-        return output::json(&runs);
-    }
-    output::page(context, |page| match runs.as_slice() {
-        [] => page.line("no run took place in this repository"),
-        runs => write(page, runs, Timestamp::now()),
+    output::json_or_page(arguments.json, &runs, context, |page, runs| {
+        if runs.is_empty() {
+            return page.line("no run took place in this repository");
+        }
+        write(page, runs, Timestamp::now());
     })
-}
-
-fn show_receipt(
-    receipt: &Receipt,
-    arguments: &LogArguments,
-    context: &Context,
-) -> Result<ExitCode, Failure> {
-    if arguments.json {
-        return output::json(receipt);
-    }
-    if arguments.markdown {
-        return output::print(receipt::markdown::page(receipt).as_bytes());
-    }
-    output::page(context, |page| receipt::write(page, receipt))
 }
 
 async fn replay(records: Vec<Record>, context: &Context) -> Result<ExitCode, Failure> {

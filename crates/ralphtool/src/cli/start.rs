@@ -13,14 +13,14 @@ use crate::console::context::Context;
 use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::runtime::on_runtime;
-use crate::launch::{self, LaunchOutcome, RunRequest};
+use crate::launch::{self, LaunchOutcome, RunRequest, dry_run};
 use crate::tui::session;
 use crate::ui::{Reporter, bell, words};
 use ralph_plan::change::Change;
 use ralph_run::engine::Audience;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
-use ralph_run::records::event::{Event, Record};
+use ralph_run::records::event::Record;
 use ralph_run::records::notify::Listener;
 
 /// How many times records may wait to be shown.
@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Runs the loop, or says what it would do.
 pub(super) fn run(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     if request.flags.dry_run {
-        return launch::show_plan(request, context);
+        return dry_run::show(request, context);
     }
     on_runtime(start(request, context))
 }
@@ -42,7 +42,7 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
     match launch::prepare(request, context).await? {
         LaunchOutcome::NothingLeft(change, repaired) => {
-            nothing_left(&change, request.flags, &repaired)
+            nothing_left(&change, request.flags, repaired)
         }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
@@ -61,14 +61,13 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
 fn nothing_left(
     change: &Change,
     flags: &RunArguments,
-    repaired: &[Event],
+    mut lines: Vec<String>,
 ) -> Result<ExitCode, Failure> {
     if flags.json {
         // Only records may appear on stdout, and no run took place.
         return Ok(ExitCode::SUCCESS);
     }
     let tally = change.story_tally();
-    let mut lines: Vec<String> = repaired.iter().filter_map(launch::recovered).collect();
     lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }

@@ -12,7 +12,7 @@ use crate::console::context::{self, Context};
 use crate::console::repository::repository_to_read;
 use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
-use crate::ui::style::{BAD, GOOD, Paint, STRONG, WARN};
+use crate::ui::style::{Paint, STRONG, WARN, of_outcome};
 use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
@@ -235,9 +235,8 @@ fn style(status: &Status) -> anstyle::Style {
     match (status.state, &status.outcome) {
         (State::None | State::AtWork, _) => STRONG,
         (State::Waiting | State::Paused | State::Interrupted, _) => WARN.bold(),
-        (_, Some(Outcome::AllDone | Outcome::StoryDone)) => GOOD.bold(),
-        (_, Some(Outcome::Exhausted { .. } | Outcome::Broken { .. })) => BAD,
-        _ => WARN.bold(),
+        (_, Some(outcome)) => of_outcome(outcome),
+        (_, None) => WARN.bold(),
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
         return say(&format!("It is {is}; `{way}` {then}."));
     }
     if !arguments.yes {
-        if !trust::can_ask() {
+        if !output::can_ask() {
             let hint = format!("to allow it, run `{}`", context.typed("trust --yes"));
             let message = "nothing was allowed: there is no terminal to ask on";
             return Err(Failure::refused(message).hint(hint));

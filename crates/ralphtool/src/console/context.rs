@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::flags::{ColorArgument, GlobalArguments};
 use crate::ui::style::Paint;
+use crate::ui::words::shell;
 use ralph_plan::change::Change;
 use ralph_plan::source::{self, SourceError, Surroundings};
 use ralph_run::failure::Failure;
@@ -122,24 +123,14 @@ impl Context {
     pub(crate) fn typed(&self, command: &str) -> String {
         let mut words = vec!["ralphtool".to_owned()];
         if self.directory != Path::new(".") {
-            words.push(format!("-C {}", quoted(&self.directory)));
+            words.push(format!("-C {}", shell(&self.directory.to_string_lossy())));
         }
         words.push(command.to_owned());
         if let Some(config) = &self.config {
-            words.push(format!("--config {}", quoted(config)));
+            words.push(format!("--config {}", shell(&config.to_string_lossy())));
         }
         words.join(" ")
     }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+,=@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 pub(crate) fn unfit(problem: SettingsProblem) -> Failure {

@@ -1,6 +1,6 @@
 //! Standard output that may be closed at any time: `ralphtool list | head` is no error.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -89,6 +89,29 @@ pub(crate) fn ask(question: &str) -> Result<Option<String>, Failure> {
     let mut answer = String::new();
     let length = io::stdin().read_line(&mut answer).map_err(failed)?;
     Ok((length > 0).then(|| answer.trim().to_lowercase()))
+}
+
+/// Asks a question on the terminal that only `y` or `yes` confirms.
+pub(crate) fn confirm(question: &str) -> Result<bool, Failure> {
+    Ok(matches!(ask(question)?.as_deref(), Some("y" | "yes")))
+}
+
+/// Whether there is a terminal to ask on.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Prints a value as JSON, or as a page, and is done.
+pub(crate) fn json_or_page<T: Serialize>(
+    is_json: bool,
+    value: &T,
+    context: &Context,
+    write: impl FnOnce(&mut Page, &T),
+) -> Result<ExitCode, Failure> {
+    if is_json {
+        return json(value);
+    }
+    page(context, |page| write(page, value))
 }
 
 /// Prints a value as JSON and is done.

@@ -1,7 +1,5 @@
 //! The repository a command works in, and what to say where there is none.
 
-use std::path::Path;
-
 use super::context::Context;
 use super::output;
 use ralph_run::failure::Failure;
@@ -44,18 +42,18 @@ pub(crate) fn readable_repository(
     Ok((repository, Some(format!("{what}; {hint}"))))
 }
 
-/// There is none, or one that the next run repairs.
-pub(crate) fn no_usable_repository(
-    error: &RepositoryError,
-    directory: &Path,
-    context: &Context,
-) -> Failure {
-    let state = context.state().ok();
-    let Some(repository) = state.and_then(|state| unfinished_at(directory, &state)) else {
-        return no_repository(error);
-    };
-    let (what, hint) = describe_damage(&repository);
-    Failure::refused(what).hint(hint)
+/// The repository a run would work in. The failure names what an interrupted attempt damaged, if
+/// that is why git cannot use it.
+pub(crate) fn usable_repository(context: &Context) -> Result<Repository, Failure> {
+    let directory = context.folder()?;
+    Repository::discover(&directory).map_err(|error| {
+        let state = context.state().ok();
+        let Some(repository) = state.and_then(|state| unfinished_at(&directory, &state)) else {
+            return no_repository(&error);
+        };
+        let (what, hint) = describe_damage(&repository);
+        Failure::refused(what).hint(hint)
+    })
 }
 
 pub(crate) fn no_repository(error: &RepositoryError) -> Failure {

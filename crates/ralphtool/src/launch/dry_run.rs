@@ -2,42 +2,35 @@
 
 use std::process::ExitCode;
 
+use super::{Inputs, RunRequest, trust};
 use crate::console::context::Context;
 use crate::console::output;
+use crate::console::repository::usable_repository;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words::count;
-use ralph_plan::change::{Change, Story, StoryState};
+use ralph_plan::change::{Story, StoryState};
 use ralph_run::failure::Failure;
 use ralph_run::settings::Settings;
-use ralph_vault::OpenRun;
 use ralph_vault::git::process::GitError;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::look::peek;
+use ralph_vault::look::{peek, peek_last};
 
-pub(crate) struct PlannedRun<'a> {
-    pub(crate) repository: &'a Repository,
-    pub(crate) change: &'a Change,
-    pub(crate) settings: &'a Settings,
-    /// The id of the one story to run, where the user chose one.
-    pub(crate) only_story: Option<&'a str>,
-    /// The run to resume, where the user asked for that.
-    pub(crate) last_run: Option<OpenRun>,
-}
-
-/// Shows what a run would do.
-pub(crate) fn show(planned: PlannedRun<'_>, context: &Context) -> Result<ExitCode, Failure> {
-    let PlannedRun {
-        repository,
-        change,
-        settings,
-        only_story,
-        last_run,
-    } = planned;
-    let open = match last_run {
+/// Shows what a run would do, and repairs nothing.
+pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
+    let repository = usable_repository(context)?;
+    let last = request.last_run(|| {
+        peek_last(&context.state()?, &repository)
+            .map_err(|error| Failure::system("could not look for a run").because(error))
+    })?;
+    let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+    let (change, settings) = (&inputs.change, &inputs.settings);
+    output::warn(context, &inputs.loaded.warnings);
+    output::warn(context, inputs.loaded.unallowed().map(trust::warning));
+    let open = match last {
         Some(last) => Some(last),
-        None => peek(&context.state()?, repository)
+        None => peek(&context.state()?, &repository)
             .map_err(|error| Failure::system("could not look for an open run").because(error))?
             .filter(|open| open.change == change.name),
     };
@@ -47,7 +40,7 @@ pub(crate) fn show(planned: PlannedRun<'_>, context: &Context) -> Result<ExitCod
     let resumes = open.as_ref().map(|open| open.run.0.as_str());
     output::page(context, |page| {
         write_facts(page, &change.name, &head.shown(), resumes, settings);
-        write_stories(page, &change.stories, only_story);
+        write_stories(page, &change.stories, request.flags.story.as_deref());
         write_settings(page, settings);
     })
 }

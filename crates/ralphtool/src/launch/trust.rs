@@ -1,10 +1,8 @@
 //! What a repository's own settings file asks for, in words that hide nothing, and the question that
 //! `loop` and `resume` ask before they run any of it.
 
-use std::io::IsTerminal as _;
-
 use crate::console::context::Context;
-use crate::console::output::{self, ask};
+use crate::console::output;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, STRONG};
 use crate::ui::words::count;
@@ -59,11 +57,6 @@ fn visible(text: &str) -> String {
     shown
 }
 
-/// Whether there is a terminal to ask on.
-pub(crate) fn can_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
-}
-
 /// Shows what a file asks for, asks the user, and remembers a yes; anything else is a refusal.
 pub(crate) fn ask_for(file: &RepositoryFile, context: &Context) -> Result<(), Failure> {
     output::page(context, |page| {
@@ -99,10 +92,10 @@ pub(crate) fn warning(file: &RepositoryFile) -> String {
 }
 
 pub(crate) fn must_be_yes() -> Result<(), Failure> {
-    match ask(QUESTION)?.as_deref() {
-        Some("y" | "yes") => Ok(()),
-        _ => Err(Failure::refused("not allowed: nothing was run")),
+    if output::confirm(QUESTION)? {
+        return Ok(());
     }
+    Err(Failure::refused("not allowed: nothing was run"))
 }
 
 #[cfg(test)]

@@ -253,7 +253,7 @@ impl Session {
             Ok(LaunchOutcome::Asks(question, repaired)) => {
                 RunOver::NeedsTrust(Box::new(TrustPrompt {
                     question: *question,
-                    recovered: repaired.iter().filter_map(launch::recovered).collect(),
+                    recovered: repaired,
                     start: start.clone(),
                 }))
             }

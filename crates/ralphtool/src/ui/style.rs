@@ -4,6 +4,8 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Style};
 
+use ralph_run::records::event::Outcome;
+
 /// Something went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// Something failed.
@@ -16,6 +18,15 @@ pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 /// Something that may be overlooked.
 pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// The style of a run that has ended.
+pub(crate) const fn of_outcome(outcome: &Outcome) -> Style {
+    match outcome {
+        Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
+        Outcome::Stopped | Outcome::Limited { .. } | Outcome::Skipped { .. } => WARN.bold(),
+        Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
+    }
+}
 
 /// Whether text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::page::Page;
-use super::style::{BAD, DIM, GOOD, NAME, WARN};
+use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
 use ralph_run::records::event::{
@@ -55,16 +55,11 @@ impl Summary {
         let Some(ended) = &self.ended else {
             return;
         };
-        let style = match ended.outcome {
-            Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
-            Outcome::Stopped | Outcome::Limited { .. } | Outcome::Skipped { .. } => WARN.bold(),
-            Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
-        };
         let open = ended.stories_total.saturating_sub(ended.stories_done);
         let headline = words::outcome(&ended.outcome, open);
         let headline = format!("`{}`: {headline}", self.change);
         page.blank();
-        page.styled(style, headline);
+        page.styled(of_outcome(&ended.outcome), headline);
         for line in reason(&ended.outcome) {
             page.line(format!("  {line}"));
         }

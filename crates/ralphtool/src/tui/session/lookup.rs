@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::readers;
 use crate::console::context::{Context, unfit};
-use crate::console::repository::{no_usable_repository, readable_repository};
+use crate::console::repository::{readable_repository, usable_repository};
 use crate::launch::trust;
 use crate::tui::message::{
     Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
@@ -67,12 +67,6 @@ impl Lookup {
         }
     }
 
-    fn repository(&self) -> Result<Repository, Failure> {
-        let folder = self.context.folder()?;
-        let found = Repository::discover(&folder);
-        found.map_err(|error| no_usable_repository(&error, &folder, &self.context))
-    }
-
     fn changes(&self) -> Result<ChangesFound, Failure> {
         let around = self.context.surroundings()?;
         let found = source::survey(&around)?;
@@ -103,7 +97,7 @@ impl Lookup {
     fn preview(&self, name: &str, chosen: PartialSettings) -> Result<Box<Previewed>, Failure> {
         let change = self.context.change(name)?;
         let directory = self.context.folder()?;
-        let repository = self.repository().ok();
+        let repository = usable_repository(&self.context).ok();
         let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
         let loaded = self.context.load(root, false)?;
         let settings = loaded.shown(chosen).map_err(unfit)?;
@@ -142,7 +136,7 @@ impl Lookup {
 
     fn diffs(&mut self) -> Result<&Diffs, String> {
         if self.diffs.is_none() {
-            let repository = self.repository().map_err(|it| it.to_string())?;
+            let repository = usable_repository(&self.context).map_err(|it| it.to_string())?;
             let vault = self.context.vault(&repository);
             let vault = vault.map_err(|it| it.to_string())?;
             self.diffs = Some(Diffs::new(repository, &vault));
