@@ -255,7 +255,7 @@ impl Status {
                 kind: it.kind,
                 reason: it.reason.clone(),
             }),
-            outcome: progress.outcome.clone(),
+            outcome: progress.outcome().cloned(),
             finish,
             interrupted: half_way.map(|(found, then)| Interruption { found, then }),
             next: next(state, finish, is_left),
@@ -286,7 +286,7 @@ impl Status {
 
 fn state(place: &Whereabouts, progress: &Progress) -> State {
     let is_busy = place.owner.is_some();
-    match (&progress.outcome, &progress.doing) {
+    match (progress.outcome(), &progress.doing) {
         _ if !place.is_open => State::Finished,
         (None, _) if !is_busy => State::Interrupted,
         (Some(_), _) if !is_busy => State::Stopped,
@@ -357,7 +357,7 @@ fn says(event: &AgentEvent) -> Option<String> {
 }
 
 fn asked(progress: &Progress) -> Option<&'static str> {
-    if progress.outcome.is_some() {
+    if progress.ended.is_some() {
         return None;
     }
     match (progress.requested, progress.skipping, progress.pausing) {

@@ -157,9 +157,9 @@ impl App {
     }
 
     /// The summary of the last run; none for a run that another terminal started.
-    pub(crate) fn summary(&self) -> Option<&Summary> {
+    pub(crate) fn summary(&self) -> Option<Summary<'_>> {
         let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
-        Some(&run.summary)
+        Summary::of(&run.progress)
     }
 
     /// The message that is shown for a few seconds.
@@ -216,7 +216,7 @@ impl App {
             }
             Action::Follow => !run.is_following(),
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
-                run.over.is_none() && run.progress.outcome.is_none()
+                run.over.is_none() && run.progress.ended.is_none()
             }
             _ => true,
         }

@@ -14,6 +14,7 @@ use super::summary::Summary;
 use super::text::{truncate, wrap};
 use ralph_agents::event_batch::DetailLevel;
 use ralph_run::records::event::Record;
+use ralph_run::records::progress::Progress;
 
 #[cfg(test)]
 pub(crate) mod script;
@@ -26,12 +27,12 @@ const REDRAW: SignedDuration = SignedDuration::from_millis(100);
 /// Goes to the start of the line and clears it.
 const ERASE: &str = "\r\u{1b}[2K";
 
-/// How wide a log is whose width is not known.
+/// How wide a log is if its width is unknown.
 const PIPE_WIDTH: usize = 100;
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// How much is said.
+/// How much the log shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verbosity {
     /// Warnings, failures and the summary.
@@ -46,7 +47,7 @@ pub(crate) enum Verbosity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextSteps {
     Shown,
-    /// The caller says it.
+    /// The caller shows them.
     Hidden,
 }
 
@@ -62,12 +63,9 @@ pub(crate) enum Screen {
 
 /// How the log looks.
 pub(crate) struct PlainOptions {
-    /// Where the text ends up.
     pub(crate) screen: Screen,
     pub(crate) paint: Paint,
-    /// How much is said.
     pub(crate) verbosity: Verbosity,
-    /// Whether the closing words say what to type next.
     pub(crate) next: NextSteps,
     /// The zone of times on a terminal; a log has UTC.
     pub(crate) zone: TimeZone,
@@ -78,7 +76,7 @@ pub(crate) struct Plain {
     out: Box<dyn Write + Send>,
     options: PlainOptions,
     status: Status,
-    summary: Summary,
+    progress: Progress,
     drawn_at: Option<Timestamp>,
     frame: usize,
     on_screen: bool,
@@ -91,7 +89,7 @@ impl Plain {
             out,
             options,
             status: Status::new(),
-            summary: Summary::default(),
+            progress: Progress::default(),
             drawn_at: None,
             frame: 0,
             on_screen: false,
@@ -207,7 +205,7 @@ impl Reporter for Plain {
 
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
         self.status.apply(record);
-        self.summary.apply(record);
+        self.progress.apply(record);
         if let Some(line) = line::of(record)
             && self.shows(line.weight)
         {
@@ -227,12 +225,14 @@ impl Reporter for Plain {
 
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
-        let mut page = Page::new(self.options.paint);
-        self.summary.write(&mut page);
-        if self.options.next == NextSteps::Shown {
-            self.summary.write_next(&mut page);
+        if let Some(summary) = Summary::of(&self.progress) {
+            let mut page = Page::new(self.options.paint);
+            summary.write(&mut page);
+            if self.options.next == NextSteps::Shown {
+                summary.write_next(&mut page);
+            }
+            self.out.write_all(page.text.as_bytes())?;
         }
-        self.out.write_all(page.text.as_bytes())?;
         self.out.flush()
     }
 }

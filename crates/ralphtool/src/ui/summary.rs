@@ -1,60 +1,41 @@
 //! The closing words of a run: why it ended, what it took, where the work is, what to type.
 
-use std::collections::BTreeSet;
-
 use super::page::Page;
 use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
-use ralph_run::records::event::{
-    Event, FinishChoice, Finished, GateResult, Outcome, Record, RunEnded,
-};
+use ralph_run::records::event::{FinishChoice, Outcome, RunEnded, RunStarted};
+use ralph_run::records::progress::Progress;
 
-/// Folds what the closing words need.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
+/// The closing words of a run that has ended.
+pub(crate) struct Summary<'a> {
     change: String,
     branch: String,
     original: String,
     /// There was no commit when the run began.
     is_unborn: bool,
-    transcript: Option<String>,
-    completed: usize,
-    /// Gates that were red when they last judged work.
-    red_gates: BTreeSet<String>,
-    ended: Option<RunEnded>,
-    finished: Option<Finished>,
+    progress: &'a Progress,
+    ended: &'a RunEnded,
 }
 
-impl Summary {
-    /// Takes one record in.
-    pub(crate) fn apply(&mut self, record: &Record) {
-        match &record.event {
-            Event::RunStarted(started) => {
-                self.change = clean(&started.change);
-                self.branch = clean(&started.branch);
-                self.original = clean(&started.original);
-                self.is_unborn = started.original_commit.is_none();
-            }
-            Event::AttemptStarted(it) => self.transcript = Some(clean(&it.transcript)),
-            Event::StoryCompleted { .. } => self.completed += 1,
-            Event::GateFinished(it) if !it.baseline => {
-                match it.result {
-                    GateResult::Passed => self.red_gates.remove(&it.gate),
-                    GateResult::Failed { .. } => self.red_gates.insert(it.gate.clone()),
-                };
-            }
-            Event::RunEnded(ended) => self.ended = Some(ended.clone()),
-            Event::Finished(finished) => self.finished = Some(finished.clone()),
-            _ => {}
-        }
+impl<'a> Summary<'a> {
+    /// The words for a run; none before its end.
+    pub(crate) fn of(progress: &'a Progress) -> Option<Self> {
+        let header = progress.header.as_ref();
+        let name = |pick: fn(&RunStarted) -> &String| header.map(|it| clean(pick(it)));
+        Some(Self {
+            change: name(|it| &it.change).unwrap_or_default(),
+            branch: name(|it| &it.branch).unwrap_or_default(),
+            original: name(|it| &it.original).unwrap_or_default(),
+            is_unborn: header.is_some_and(|it| it.original_commit.is_none()),
+            progress,
+            ended: progress.ended.as_ref()?,
+        })
     }
 
-    /// Writes the closing words; nothing if the run did not come to an end.
+    /// Writes why it ended, what it used and where the work is.
     pub(crate) fn write(&self, page: &mut Page) {
-        let Some(ended) = &self.ended else {
-            return;
-        };
+        let ended = self.ended;
         let open = ended.stories_total.saturating_sub(ended.stories_done);
         let headline = words::outcome(&ended.outcome, open);
         let headline = format!("`{}`: {headline}", self.change);
@@ -64,10 +45,11 @@ impl Summary {
             page.line(format!("  {line}"));
         }
         page.blank();
-        page.facts(&self.figures(ended), 10);
+        page.facts(&self.figures(), 10);
     }
 
-    fn figures(&self, ended: &RunEnded) -> Vec<(&'static str, String)> {
+    fn figures(&self) -> Vec<(&'static str, String)> {
+        let ended = self.ended;
         let (done, total) = (ended.stories_done, ended.stories_total);
         let mut figures = vec![
             ("stories", format!("{done} of {total} done")),
@@ -82,19 +64,30 @@ impl Summary {
         figures.extend(cost.map(|cost| ("cost", cost)));
         // A gate that was red before lets stories pass; the user should not have to find that in the log.
         if matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone) {
-            let red = self.red_gates.iter().map(String::as_str);
-            figures.extend(words::still_red(red).map(|told| ("gates", told)));
+            let red = self.progress.red_gates.iter().map(String::as_str);
+            figures.extend(words::still_red(red).map(|text| ("gates", text)));
         }
         figures.push(("branch", self.branch_and_head()));
-        if let (Outcome::Exhausted { .. }, Some(path)) = (&ended.outcome, &self.transcript) {
-            figures.push(("transcript", path.clone()));
+        if let Outcome::Exhausted { .. } = ended.outcome {
+            figures.extend(self.last_transcript().map(|path| ("transcript", path)));
         }
         figures
     }
 
+    fn last_transcript(&self) -> Option<String> {
+        let attempts = self.progress.stories.iter().flat_map(|it| &it.attempts);
+        let last = attempts.max_by_key(|attempt| attempt.started_at)?;
+        Some(clean(&last.transcript))
+    }
+
+    fn has_commits(&self) -> bool {
+        let mut stories = self.progress.stories.iter();
+        stories.any(|story| !story.commits.is_empty())
+    }
+
     /// Where the work is and where HEAD is.
     fn branch_and_head(&self) -> String {
-        let Some(finished) = &self.finished else {
+        let Some(finished) = &self.progress.finish else {
             return self.branch.clone();
         };
         let head = clean(&finished.head);
@@ -107,8 +100,7 @@ impl Summary {
 
     /// Writes what to type next, where there is something.
     pub(crate) fn write_next(&self, page: &mut Page) {
-        let next = self.ended.as_ref().map(|ended| self.next(ended));
-        let next = next.unwrap_or_default();
+        let next = self.next();
         if next.is_empty() {
             return;
         }
@@ -122,8 +114,9 @@ impl Summary {
     }
 
     /// What to type, and what it does.
-    fn next(&self, ended: &RunEnded) -> Vec<(String, &'static str)> {
-        let mut next = self.to_review(ended);
+    fn next(&self) -> Vec<(String, &'static str)> {
+        let ended = self.ended;
+        let mut next = self.to_review();
         let open = ended.stories_done < ended.stories_total;
         if open && ended.outcome != Outcome::AllDone {
             // Where the work went home, the run is over.
@@ -134,9 +127,9 @@ impl Summary {
             };
             next.push((command, "goes on with the next open story"));
         }
-        if self.completed > 0 {
+        if self.has_commits() {
             let command = "ralphtool log last --markdown".to_owned();
-            // After what to look at first, before what ends the run.
+            // After the command to try first, before those that end the run.
             let place = next.len().min(1);
             next.insert(place, (command, "the receipt, fit for a pull request"));
         }
@@ -144,14 +137,14 @@ impl Summary {
     }
 
     fn is_cleaned_up(&self) -> bool {
-        let finished = self.finished.as_ref();
+        let finished = self.progress.finish.as_ref();
         finished.is_some_and(|finished| finished.choice == FinishChoice::Cleanup)
     }
 
-    /// How to look at the work, where this run did any.
-    fn to_review(&self, ended: &RunEnded) -> Vec<(String, &'static str)> {
-        let done = matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone);
-        if self.completed == 0 && !done {
+    /// How to review the work, if this run did any.
+    fn to_review(&self) -> Vec<(String, &'static str)> {
+        let done = matches!(self.ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        if !self.has_commits() && !done {
             return Vec::new();
         }
         let (branch, original) = (&self.branch, &self.original);

@@ -30,7 +30,7 @@ pub(super) fn gates_at_work_start(
             continue;
         }
         // Work that passed is where new work begins.
-        if past.change != change || progress.outcome == Some(Outcome::AllDone) {
+        if past.change != change || progress.outcome() == Some(&Outcome::AllDone) {
             break;
         }
         for gate in progress.header.iter().flat_map(|header| &header.gates) {

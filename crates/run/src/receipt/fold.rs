@@ -40,7 +40,7 @@ impl Receipt {
             run: summary.run.clone(),
             change: summary.change.clone(),
             state: summary.state,
-            reason: progress.outcome.as_ref().and_then(reason),
+            reason: progress.outcome().and_then(reason),
             branch: header.map(|it| it.branch.clone()),
             original: header.map(|it| it.original.clone()),
             original_commit: header.and_then(|it| it.original_commit.clone()),

@@ -64,8 +64,8 @@ pub struct Progress {
     pub skipping: bool,
     /// What the user wrote for attempts.
     pub notes: Notes,
-    /// Why the loop ended.
-    pub outcome: Option<Outcome>,
+    /// How the loop ended.
+    pub ended: Option<RunEnded>,
     /// What became of the branch.
     pub finish: Option<Finished>,
     /// The last finish that was tried did not work.
@@ -161,6 +161,11 @@ impl Progress {
         }
     }
 
+    /// Why the loop ended.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.ended.as_ref().map(|ended| &ended.outcome)
+    }
+
     /// Tokens and cost of the run, the attempt in flight included.
     pub fn usage(&self) -> Usage {
         let mut usage = self.settled;
@@ -215,7 +220,7 @@ impl Progress {
     /// for every open one, less what the one at hand has used. No story is expected to take less
     /// than no time, and a run that is over has nothing left.
     pub fn estimate(&self, now: Timestamp) -> Option<Duration> {
-        if self.outcome.is_some() {
+        if self.ended.is_some() {
             return None;
         }
         let is_completed = |state: &StoryStanding| matches!(state, StoryStanding::Completed { .. });
@@ -297,7 +302,7 @@ impl Progress {
         self.requested = None;
         self.pausing = false;
         self.skipping = false;
-        self.outcome = None;
+        self.ended = None;
         self.finish = None;
         self.finish_failure = None;
         self.run = Some(record.run.clone());
@@ -521,7 +526,7 @@ impl Progress {
         self.doing = Doing::Ended;
         self.stories_done = ended.stories_done;
         self.stories_total = ended.stories_total;
-        self.outcome = Some(ended.outcome.clone());
+        self.ended = Some(ended.clone());
     }
 
     /// Whatever still runs will not end properly any more.

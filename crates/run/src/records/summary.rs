@@ -65,7 +65,7 @@ impl RunSummary {
     pub fn of(past: PastRun, progress: &Progress, is_tree_busy: bool) -> Self {
         let usage = progress.usage();
         Self {
-            state: match &progress.outcome {
+            state: match progress.outcome() {
                 Some(Outcome::AllDone) => RunState::AllDone,
                 Some(Outcome::StoryDone) => RunState::StoryDone,
                 Some(Outcome::Exhausted { .. }) => RunState::Exhausted,

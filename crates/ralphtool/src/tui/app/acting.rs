@@ -88,7 +88,7 @@ impl App {
             (Screen::Changes, ..) => return self.changes.act(action),
             (Screen::Preview, Some(preview), _) => return preview.act(action),
             (Screen::Run, _, Some(run)) => {
-                let is_over = run.progress.outcome.is_some() && run.mode == RunMode::Live;
+                let is_over = run.progress.ended.is_some() && run.mode == RunMode::Live;
                 if action != Action::Back || !is_over {
                     return run.act(action);
                 }
@@ -174,7 +174,7 @@ impl App {
         let at_work = self.is_at_work();
         // The loop waits for the user to choose what becomes of the branch.
         let run = self.run.as_ref();
-        let is_choosing = run.is_some_and(|run| run.progress.outcome.is_some());
+        let is_choosing = run.is_some_and(|run| run.progress.ended.is_some());
         match self.screen {
             Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
                 Quit::No | Quit::Asked(_) => {

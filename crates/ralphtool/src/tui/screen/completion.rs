@@ -95,7 +95,7 @@ impl Completion {
             return vec![Choice::Restart, Choice::Leave];
         }
         // The loop is about to end and offers no choice.
-        if matches!(run.progress.outcome, Some(Outcome::Broken { .. })) {
+        if matches!(run.progress.outcome(), Some(Outcome::Broken { .. })) {
             return Vec::new();
         }
         let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
@@ -108,7 +108,7 @@ impl Completion {
         let mut choices = vec![Choice::Cleanup, Choice::Keep];
         let left = run.progress.stories_done < run.progress.stories_total;
         // Offers only what the loop would do.
-        let outcome = run.progress.outcome.as_ref();
+        let outcome = run.progress.outcome();
         if left && outcome.is_some_and(Outcome::can_go_on) {
             choices.push(Choice::Again);
         }
@@ -230,7 +230,7 @@ fn why(run: &Run) -> Vec<Line<'static>> {
     if let Some(RunOver::Failed(error)) = &run.over {
         return error_lines(error);
     }
-    let Some(outcome) = &progress.outcome else {
+    let Some(outcome) = progress.outcome() else {
         return Vec::new();
     };
     let open = progress.stories_total.saturating_sub(progress.stories_done);

@@ -16,7 +16,6 @@ use crate::tui::pane::gates::GatesPane;
 use crate::tui::pane::log::LogPane;
 use crate::tui::step::Step;
 use crate::tui::text_pane::{TextPane, scrolled};
-use crate::ui::summary::Summary;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_run::records::event::{Event, Record};
 use ralph_run::records::progress::{
@@ -74,7 +73,6 @@ pub(crate) enum RunMode {
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) progress: Progress,
-    pub(crate) summary: Summary,
     pub(crate) mode: RunMode,
     /// How the loop ended.
     pub(crate) over: Option<RunOver>,
@@ -100,7 +98,6 @@ impl Run {
         gates.reset();
         Self {
             progress: Progress::default(),
-            summary: Summary::default(),
             mode,
             over: None,
             selected: 0,
@@ -121,7 +118,6 @@ impl Run {
     /// Applies a record.
     pub(crate) fn apply(&mut self, record: &Record) {
         self.progress.apply(record);
-        self.summary.apply(record);
         self.log.apply(record);
         self.diff.invalidate();
         match &record.event {
@@ -274,7 +270,7 @@ impl Run {
 
     /// Whether its screen shows a running clock.
     pub(crate) fn is_ticking(&self) -> bool {
-        !self.stands_still() && self.over.is_none() && self.progress.outcome.is_none()
+        !self.stands_still() && self.over.is_none() && self.progress.ended.is_none()
     }
 
     /// The time for its clocks: that of the last record, if no more records will come.

@@ -157,14 +157,18 @@ fn completion() -> StoryCompleted {
 }
 
 fn run_ended(outcome: Outcome) -> Event {
-    Event::RunEnded(RunEnded {
+    Event::RunEnded(ended(outcome))
+}
+
+fn ended(outcome: Outcome) -> RunEnded {
+    RunEnded {
         outcome,
         stories_done: 2,
         stories_total: 3,
         attempts: 2,
         duration_ms: 9000,
         usage: tokens(30),
-    })
+    }
 }
 
 fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> AttemptProgress {
@@ -234,7 +238,7 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
         doing: Doing::Ended,
         attempts: 2,
         last_failure: Some(failure(tokens(12))),
-        outcome: Some(Outcome::AllDone),
+        ended: Some(ended(Outcome::AllDone)),
         finish: Some(Finished {
             choice: FinishChoice::Keep,
             head: "ralph/my-feature".to_owned(),

@@ -145,7 +145,7 @@ impl Run {
 
     /// Handles an action that controls the loop.
     fn steer(&mut self, action: Action) -> Step {
-        let is_over = self.over.is_some() || self.progress.outcome.is_some();
+        let is_over = self.over.is_some() || self.progress.ended.is_some();
         if is_over || self.mode != RunMode::Live {
             return Step::Stay;
         }

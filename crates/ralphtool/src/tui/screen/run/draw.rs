@@ -150,7 +150,7 @@ impl Run {
     /// What the user asked for, and what happens now.
     fn status(&self, now: Timestamp) -> Line<'static> {
         let mut spans = Vec::new();
-        let is_open = self.progress.outcome.is_none();
+        let is_open = self.progress.ended.is_none();
         if self.stands_still() && is_open {
             let text = match self.mode {
                 RunMode::Attached { .. } => "interrupted, `ralphtool resume` goes on with it · ",
@@ -297,7 +297,7 @@ impl Run {
         {
             parts.push(format!("attempt {}", attempt.number));
         }
-        if !self.following && !self.stands_still() && self.progress.outcome.is_none() {
+        if !self.following && !self.stands_still() && self.progress.ended.is_none() {
             parts.push("f follows".to_owned());
         }
         parts
