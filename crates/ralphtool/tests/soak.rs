@@ -97,9 +97,9 @@ impl Soak {
                 Ok(_) => break,
                 Err(violation) => {
                     self.violations.fetch_add(1, Ordering::Relaxed);
-                    let told = world.told(&violation);
+                    let report = world.report(&violation);
                     let (folder, killing) = world.keep();
-                    eprintln!("{told}\nkept: {}\n", folder.display());
+                    eprintln!("{report}\nkept: {}\n", folder.display());
                     return killing;
                 }
             }

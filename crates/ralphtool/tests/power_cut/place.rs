@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use nix::mount::MsFlags;
 use nix::sched::CloneFlags;
 
-use crate::sandbox::swift_folder;
+use crate::sandbox::memory_folder;
 
 /// How the folders of all runs of this test begin; the number of the process follows.
 const PREFIX: &str = "ralphtool-power-cut.";
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 impl Place {
     /// Makes the folder, and removes those of processes that were killed.
     pub(crate) fn new() -> Self {
-        let shared = swift_folder();
+        let shared = memory_folder();
         for entry in fs::read_dir(&shared).unwrap().flatten() {
             let name = entry.file_name();
             let process = name

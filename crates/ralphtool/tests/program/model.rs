@@ -71,7 +71,7 @@ impl StateMachineTest for Model {
         match world.apply(&step) {
             Ok(Going::On | Going::Over) => world,
             // Without the panic's own noise: histories are tried many times to make them short.
-            Err(violation) => std::panic::resume_unwind(Box::new(world.told(&violation))),
+            Err(violation) => std::panic::resume_unwind(Box::new(world.report(&violation))),
         }
     }
 

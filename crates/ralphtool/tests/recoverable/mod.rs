@@ -1,5 +1,5 @@
-//! Can every byte be found again? Whatever a user or an agent writes in these tests holds a token
-//! of its own; here all places are searched in which a token may be.
+//! Finds every byte again: whatever a user or an agent writes in these tests contains a token of its
+//! own, and this searches all places where tokens may be.
 
 #![allow(dead_code, reason = "no file of tests uses all of it")]
 
@@ -22,7 +22,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Looks everywhere.
+    /// Searches everywhere.
     pub(crate) fn search(sandbox: &Sandbox) -> Self {
         let mut found = Self::default();
         search_files(&sandbox.repo, &mut found.repository);
@@ -91,7 +91,7 @@ fn search_objects(sandbox: &Sandbox, git_dir: &Path, found: &mut BTreeSet<String
     tokens(&output.stdout, found);
 }
 
-/// What is wrong with a repository in which nothing is under way.
+/// What is wrong with a repository in which nothing is in progress.
 pub(crate) fn unsound(sandbox: &Sandbox) -> Vec<String> {
     let mut wrong = Vec::new();
     for args in [
@@ -105,8 +105,8 @@ pub(crate) fn unsound(sandbox: &Sandbox) -> Vec<String> {
         git.env("GIT_OPTIONAL_LOCKS", "0").args(&words);
         let output = git.output().unwrap();
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            wrong.push(format!("git {args}: {told}"));
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            wrong.push(format!("git {args}: {errors}"));
         }
     }
     for path in listing(&sandbox.repo).into_keys() {

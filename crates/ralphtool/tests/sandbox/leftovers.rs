@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use rustix::process::{Pid, test_kill_process};
 
-use super::swift_folder;
+use super::memory_folder;
 
 /// How the folders of all long tests begin; the number of the process follows.
 const PREFIX: &str = "ralphtool-kills.";
@@ -17,7 +17,7 @@ const KEPT: &str = "kept-for-people";
 /// A new folder in memory. The first one of a process removes those of processes that were killed.
 pub(crate) fn named_folder() -> tempfile::TempDir {
     static CLEANED: Once = Once::new();
-    let shared = swift_folder();
+    let shared = memory_folder();
     CLEANED.call_once(|| remove_leftovers(&shared));
     let prefix = format!("{PREFIX}{}.", std::process::id());
     let mut builder = tempfile::Builder::new();

@@ -69,7 +69,7 @@ wait_for() { # wait_for FILE
 
 /// A folder in memory where there is one with room, or else the one for temporary files: what is
 /// tested syncs a lot, and a disk would be what all tests wait for.
-pub(crate) fn swift_folder() -> PathBuf {
+pub(crate) fn memory_folder() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     let has_room = rustix::fs::statvfs(&memory)
         .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM);
@@ -81,8 +81,8 @@ pub(crate) fn swift_folder() -> PathBuf {
 
 /// Waits until something is there.
 #[track_caller]
-pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    until_within(PATIENCE, what, look)
+pub(crate) fn until<T>(what: &str, find: impl FnMut() -> Option<T>) -> T {
+    until_within(PATIENCE, what, find)
 }
 
 /// Waits no longer than this until something is there.
@@ -90,11 +90,11 @@ pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 pub(crate) fn until_within<T>(
     patience: Duration,
     what: &str,
-    mut look: impl FnMut() -> Option<T>,
+    mut find: impl FnMut() -> Option<T>,
 ) -> T {
     let start = Instant::now();
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = find() {
             return found;
         }
         assert!(start.elapsed() < patience, "waited in vain for {what}");
@@ -124,12 +124,12 @@ impl Drop for Sandbox {
 impl Sandbox {
     /// A repository with the change `c` of two stories, and an agent that does them.
     pub(crate) fn new() -> Self {
-        Self::bare_folder().furnished()
+        Self::bare_folder().with_repository()
     }
 
     /// The same where temporary files are, for tests of what the file system does.
     pub(crate) fn on_disk() -> Self {
-        Self::within(&std::env::temp_dir()).furnished()
+        Self::within(&std::env::temp_dir()).with_repository()
     }
 
     /// A sandbox on a disk that is mounted at the given folder, and outlives this. Nothing is touched:
@@ -137,7 +137,7 @@ impl Sandbox {
     pub(crate) fn on(disk: &Path) -> Self {
         let root = disk.join("user");
         Self {
-            folder: tempfile::tempdir_in(swift_folder()).unwrap(),
+            folder: tempfile::tempdir_in(memory_folder()).unwrap(),
             repo: root.join("repo"),
             root,
             user: None,
@@ -147,10 +147,10 @@ impl Sandbox {
     /// Makes everything of a sandbox on a disk.
     pub(crate) fn made(self) -> Self {
         fs::create_dir(&self.root).unwrap();
-        self.prepared().furnished()
+        self.with_home().with_repository()
     }
 
-    fn furnished(self) -> Self {
+    fn with_repository(self) -> Self {
         let sandbox = self;
         sandbox.git("init -q -b main --template=");
         sandbox.write("a.txt", "one\n");
@@ -166,13 +166,13 @@ impl Sandbox {
 
     /// No repository yet: an empty folder `repo`.
     pub(crate) fn bare_folder() -> Self {
-        Self::within(&swift_folder())
+        Self::within(&memory_folder())
     }
 
     /// What [`Sandbox::new`] makes, for tests that are long enough to be killed themselves: the next
     /// one removes it then.
     pub(crate) fn named() -> Self {
-        Self::inside(named_folder()).furnished()
+        Self::inside(named_folder()).with_repository()
     }
 
     fn within(folder: &Path) -> Self {
@@ -188,10 +188,10 @@ impl Sandbox {
             repo,
             user: None,
         }
-        .prepared()
+        .with_home()
     }
 
-    fn prepared(self) -> Self {
+    fn with_home(self) -> Self {
         for name in ["repo", "home", "tmp"] {
             fs::create_dir(self.root.join(name)).unwrap();
         }
@@ -317,8 +317,8 @@ impl Sandbox {
     #[track_caller]
     pub(crate) fn git_args(&self, args: &[&str]) -> String {
         let output = self.command("git").args(args).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {args:?}: {told}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?}: {errors}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -399,23 +399,23 @@ impl Sandbox {
 
     /// Story, attempt, kind and reason of all failed attempts of the last run.
     pub(crate) fn failures(&self) -> Vec<String> {
-        let told = |event: &Value| {
+        let line = |event: &Value| {
             let text = |key: &str| event[key].as_str().unwrap().to_owned();
             format!("{} {}: {}", text("parked"), text("kind"), text("reason"))
         };
         self.events_named("attempt_failed")
             .iter()
-            .map(told)
+            .map(line)
             .collect()
     }
 
     /// Code and message of all warnings of the last run.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let told = |event: &Value| {
+        let line = |event: &Value| {
             let text = |key: &str| event[key].as_str().unwrap().to_owned();
             format!("{}: {}", text("code"), text("message"))
         };
-        self.events_named("warning").iter().map(told).collect()
+        self.events_named("warning").iter().map(line).collect()
     }
 
     /// A text without what differs from one sandbox to the next.

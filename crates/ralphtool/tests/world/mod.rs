@@ -53,14 +53,14 @@ struct Effects {
     reopened: usize,
     given_up: usize,
     /// The run that began last.
-    beginner: String,
+    last_begun: String,
     /// The run that was moved last.
-    mover: String,
+    last_moved: String,
 }
 
 impl Effects {
-    /// How often everything that is there was taken into the vault.
-    fn taken(&self) -> usize {
+    /// How often the vault saved everything in the work tree.
+    fn saves(&self) -> usize {
         self.begun + self.attempts + self.moved
     }
 }
@@ -77,7 +77,7 @@ pub(crate) enum Going {
 /// A repository with a history.
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
-    /// What happened, for people.
+    /// What happened, as lines to print.
     pub(crate) history: Vec<String>,
     pub(crate) tally: Tally,
     /// Kills by command.
@@ -96,8 +96,9 @@ pub(crate) struct World {
     undoable: Vec<Option<String>>,
     /// The user stashed something since the last run began.
     stashed: bool,
-    /// An agent did away with the work of earlier stories, and was taken at its word.
-    rough: bool,
+    /// Work of earlier stories may be missing: an agent removed it and its promise was believed, or
+    /// an attempt was restored.
+    may_miss_work: bool,
     over: bool,
 }
 
@@ -129,7 +130,7 @@ impl World {
             began: BTreeMap::new(),
             undoable: Vec::new(),
             stashed: false,
-            rough: false,
+            may_miss_work: false,
             over: false,
         }
     }
@@ -158,8 +159,8 @@ impl World {
         Ok(if self.over { Going::Over } else { Going::On })
     }
 
-    /// The whole story, with a violation at its end.
-    pub(crate) fn told(&self, violation: &str) -> String {
+    /// The whole history, with a violation at its end.
+    pub(crate) fn report(&self, violation: &str) -> String {
         format!("{}\nVIOLATION: {violation}", self.history.join("\n"))
     }
 
@@ -168,7 +169,7 @@ impl World {
     fn user(&mut self, act: UserAct) {
         self.do_user(act);
         self.undoable.clear();
-        // What users do away with before any command saw it is theirs to lose.
+        // What users remove before a command saved it is not protected.
         let found = Found::search(&self.sandbox);
         self.live.retain(|token| found.has(token));
     }
@@ -265,8 +266,8 @@ impl World {
     fn git(&mut self, args: &[&str]) {
         let output = self.sandbox.command("git").args(args).output().unwrap();
         if !output.status.success() {
-            let told = String::from_utf8_lossy(&output.stderr);
-            let first = told.lines().next().unwrap_or_default();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let first = errors.lines().next().unwrap_or_default();
             self.history.push(format!("  git {args:?}: {first}"));
         }
     }
@@ -293,13 +294,13 @@ impl World {
         let effects = self.effects();
         let expected = self.expected(command, (&before_effects, &effects));
         self.follow(command, &before, (&before_effects, &effects));
-        let taken = effects.taken() > before_effects.taken();
-        if taken && !killed && matches!(output.code, 0 | 1) {
+        let was_saved = effects.saves() > before_effects.saves();
+        if was_saved && !killed && matches!(output.code, 0 | 1) {
             self.pledged.extend(live_before);
             self.pledged.extend(self.agents_tokens());
         }
         let taken_back = effects.taken_back > before_effects.taken_back;
-        if killed && (!taken || taken_back) {
+        if killed && (!was_saved || taken_back) {
             self.unneeded.extend(self.live.iter().cloned());
         }
         if matches!(command, Command::Gc) {
@@ -323,7 +324,7 @@ impl World {
         Ok(())
     }
 
-    /// Tokens that a command takes into the vault: those the user has, not those in old copies.
+    /// Tokens that the next command saves in the vault: those the user has, not those in old copies.
     fn kept_by_next(&self) -> BTreeSet<String> {
         let mut kept = self.live.clone();
         if kept.iter().any(|token| self.unneeded.contains(token)) {
@@ -420,18 +421,18 @@ impl World {
         }
         match command {
             Command::Finish(Choice::Abandon) if is.moved > was.moved => {
-                Some(("an abandon", self.began.get(&is.mover)?.clone()))
+                Some(("an abandon", self.began.get(&is.last_moved)?.clone()))
             }
             Command::Undo => Some(("an undo", self.undoable.last()?.clone()?)),
             _ => None,
         }
     }
 
-    /// What a command did to what is remembered.
+    /// Remembers what a command did, for the checks of later ones.
     fn follow(&mut self, command: &Command, before: &str, (was, is): (&Effects, &Effects)) {
         let runs = matches!(command, Command::Loop { .. } | Command::Resume { .. });
         if is.begun > was.begun && is.taken_back == was.taken_back {
-            self.began.insert(is.beginner.clone(), before.to_owned());
+            self.began.insert(is.last_begun.clone(), before.to_owned());
             self.stashed = false;
         }
         if is.begun > was.begun || is.attempts > was.attempts {
@@ -450,12 +451,12 @@ impl World {
             self.undoable.push(Some(before.to_owned()));
         }
         let (Command::Loop { deeds, .. } | Command::Resume { deeds, .. }) = command else {
-            self.rough |= matches!(command, Command::Restore { .. });
+            self.may_miss_work |= matches!(command, Command::Restore { .. });
             return;
         };
-        let taken_at_its_word =
+        let removes_work =
             |deed: &Deed| deed.misdeed.is_destructive() && deed.ending == Ending::Complete;
-        self.rough |= deeds.iter().any(taken_at_its_word);
+        self.may_miss_work |= deeds.iter().any(removes_work);
     }
 
     // Checks.
@@ -467,10 +468,10 @@ impl World {
         if !lost.is_empty() {
             return Err(format!("lost: {lost:?}"));
         }
-        let unsafe_yet = self.pledged.iter().filter(|it| !found.vault.contains(*it));
-        let unsafe_yet: Vec<&String> = unsafe_yet.collect();
-        if !unsafe_yet.is_empty() {
-            return Err(format!("not in the vault: {unsafe_yet:?}"));
+        let unsaved = self.pledged.iter().filter(|it| !found.vault.contains(*it));
+        let unsaved: Vec<&String> = unsaved.collect();
+        if !unsaved.is_empty() {
+            return Err(format!("not in the vault: {unsaved:?}"));
         }
         Ok(())
     }
@@ -485,7 +486,7 @@ impl World {
 
     fn check_same(&self, what: &str, wanted: &str) -> Result<(), String> {
         let now = everything(&self.sandbox.repo);
-        // What others do to the original branch is theirs, where the run did not begin on it.
+        // The original branch is compared only if the run began on it.
         let main = "refs/heads/main";
         let home = wanted.contains("\nrefs/heads/main\n$ git for-each-ref\n");
         // Stashes that a story cleared (the list is empty, the ref may be there) come back with an
@@ -503,7 +504,7 @@ impl World {
         }
     }
 
-    /// A state without what is not promised: branches that others made or deleted during a run, a
+    /// A state without what is not promised: branches created or deleted during a run, a
     /// stash that the user has added to, caches, and the id that ties the git directory to its vault.
     fn compared<'a>(&self, state: &'a str) -> impl Iterator<Item = &'a str> {
         let stashed = self.stashed;
@@ -526,7 +527,9 @@ impl World {
         }
         let missing = |story: &&str| !self.sandbox.exists(&format!("story-{story}.txt"));
         match ["1", "2"].iter().find(|story| missing(story)) {
-            Some(story) if !self.rough => Err(format!("the file of story {story} is not there")),
+            Some(story) if !self.may_miss_work => {
+                Err(format!("the file of story {story} is not there"))
+            }
             _ => Ok(()),
         }
     }
@@ -558,8 +561,8 @@ impl World {
                 let run = line.split("\"run\":\"").nth(1)?;
                 run.split('"').next().map(str::to_owned)
             };
-            effects.beginner = last("begin_intent").unwrap_or(effects.beginner);
-            effects.mover = last("moved").unwrap_or(effects.mover);
+            effects.last_begun = last("begin_intent").unwrap_or(effects.last_begun);
+            effects.last_moved = last("moved").unwrap_or(effects.last_moved);
             effects.begun += count("begin_intent");
             effects.taken_back += count("begin_taken_back");
             effects.attempts += count("attempt_started");
@@ -573,7 +576,7 @@ impl World {
 }
 
 impl Command {
-    /// How it is called, in a tally.
+    /// Its name in a tally.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Loop { .. } => "loop",
@@ -624,13 +627,13 @@ fn repaired(output: Output) -> Result<Output, String> {
 }
 
 fn check_output(output: &Output) -> Result<(), String> {
-    let said = format!("{}{}", output.stdout, output.stderr);
-    if said.contains("panicked") || said.contains("RUST_BACKTRACE") {
+    let text = format!("{}{}", output.stdout, output.stderr);
+    if text.contains("panicked") || text.contains("RUST_BACKTRACE") {
         return Err("it panicked".to_owned());
     }
     match output.code {
         0..=2 => Ok(()),
-        4 if said.contains("nothing was changed") => Ok(()),
+        4 if text.contains("nothing was changed") => Ok(()),
         code => Err(format!("it ended with {code}")),
     }
 }
