@@ -34,7 +34,7 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) flags: &'a RunArguments,
     /// What was chosen on the screen, over the flags.
     pub(crate) chosen: Option<&'a PartialSettings>,
-    /// A user looks at the screen and can be asked.
+    /// A user watches the screen and can be asked.
     pub(crate) attended: bool,
     /// How the user is asked whether the repository's own file may run things.
     pub(crate) consent: Consent<'a>,
@@ -77,7 +77,7 @@ impl<'a> RunRequest<'a> {
     /// The run to resume, where one is asked for.
     fn last_run(
         &self,
-        look: impl FnOnce() -> Result<Option<OpenRun>, Failure>,
+        find: impl FnOnce() -> Result<Option<OpenRun>, Failure>,
     ) -> Result<Option<OpenRun>, Failure> {
         if !matches!(self.change, ChangeSelector::LastRun) {
             return Ok(None);
@@ -87,7 +87,7 @@ impl<'a> RunRequest<'a> {
                 .hint("start one with `ralphtool loop CHANGE`")
                 .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
         };
-        look()?.ok_or_else(nothing).map(Some)
+        find()?.ok_or_else(nothing).map(Some)
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum ChangeSelector<'a> {
 }
 
 /// Prepares a run, or says why there is none. What an interrupted run left is repaired before
-/// anything in the tree is believed.
+/// settings and plan are read from the tree.
 pub(crate) async fn prepare(
     request: &RunRequest<'_>,
     context: &Context,
@@ -222,8 +222,8 @@ fn prepare_in(
     })
 }
 
-/// Has the user allow what the repository's own file asks for. Gives the question where a screen has
-/// to ask it; a no is a refusal, and so is a terminal that is not there.
+/// Asks the user to allow what the repository's own file asks for. Returns the question if the screen
+/// has to ask it. Without consent, or without a terminal to ask on, the run is refused.
 fn allow(
     loaded: &mut Loaded,
     request: &RunRequest<'_>,
@@ -244,8 +244,7 @@ fn allow(
     Ok(None)
 }
 
-/// One quiet line where nothing is configured: a first run without gates believes what the
-/// agent says.
+/// One dim line if nothing is configured: without gates, the agent's word is the only check.
 fn hint_at_gates(
     settings: &Settings,
     context: &Context,

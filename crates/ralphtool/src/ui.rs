@@ -35,7 +35,7 @@ pub(crate) trait Reporter {
     /// Shows one record; what it writes may wait until it is flushed.
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;
 
-    /// Lets everything be seen that was shown.
+    /// Writes out everything that was shown.
     fn flush(&mut self) -> io::Result<()>;
 
     /// Time has passed; a reporter that shows it may draw again.

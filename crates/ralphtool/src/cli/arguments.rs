@@ -214,12 +214,11 @@ mod tests {
         let settings = flags.iter().map(String::as_str);
         let settings: BTreeSet<&str> = settings.filter(|it| !NO_SETTINGS.contains(it)).collect();
         let keys = TABLES.iter().flat_map(|table| table.keys);
-        let told: BTreeSet<&str> = keys.filter_map(|key| key.flag).collect();
-        assert_eq!(settings, told);
+        let of_keys: BTreeSet<&str> = keys.filter_map(|key| key.flag).collect();
+        assert_eq!(settings, of_keys);
     }
 
-    /// The words of a command line up to where the shell does something else; what is behind a
-    /// `#` is a comment.
+    /// The words of a command line, up to a shell operator or a comment.
     fn words(line: &str) -> Vec<String> {
         let mut words = vec![String::new()];
         let mut quote = None;

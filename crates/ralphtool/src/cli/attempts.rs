@@ -189,7 +189,7 @@ fn restore(given: &RestoreArguments, context: &Context) -> Result<ExitCode, Fail
     })
 }
 
-/// What a path can mean, from the top: seen from here, then from the top itself.
+/// What a path can mean, relative to the top: it may be relative to `here` or to the top.
 fn readings(path: &Path, here: &Path, top: &Path) -> Vec<Vec<u8>> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut found: Vec<Vec<u8>> = Vec::new();

@@ -9,7 +9,7 @@ use crate::tui::session;
 /// Replaces the panic message by one for users.
 pub(super) fn install() {
     std::panic::set_hook(Box::new(|info| {
-        // The message must be seen, and the shell usable after it.
+        // The user must see the message, and be able to use the shell after it.
         session::restore_terminal();
         let mut stderr = io::stderr().lock();
         // There is nowhere else to report a failure.
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bug_is_told_in_the_words_of_other_errors() {
-        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let sink = told.clone();
+    fn a_panic_is_reported_like_other_errors() {
+        let printed = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let sink = printed.clone();
         let former = std::panic::take_hook();
         let main = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
-            // Other tests may panic meanwhile; this one must not tell of them.
+            // Other tests may panic meanwhile; this one must not report them.
             if std::thread::current().id() == main {
                 let _ = write(&mut *sink.lock().unwrap(), info, &Backtrace::disabled());
             }
@@ -61,7 +61,7 @@ mod tests {
         let ended = std::panic::catch_unwind(|| panic!("index {} is gone", 3));
         std::panic::set_hook(former);
         assert!(ended.is_err());
-        let text = String::from_utf8(told.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(printed.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "error: ralphtool has a bug and cannot go on");
         assert!(

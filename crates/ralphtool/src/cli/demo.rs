@@ -72,7 +72,7 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
     let Some(ready) = PreparedRun::new(vault.await?, run)? else {
         return Err(Failure::system("the demo has nothing to do"));
     };
-    // From here on there is something to look at, whatever happens.
+    // From here on the folder is worth inspecting, whatever happens.
     demo.keep();
     let view = View {
         folder: &demo.path.to_string_lossy(),

@@ -89,7 +89,7 @@ mod tests {
     use ralph_run::doctor::Finding;
 
     #[test]
-    fn a_diagnosis_is_a_list_of_marks_with_ways_out() {
+    fn findings_are_listed_with_marks_and_hints() {
         let good = Finding::good("git", "git 2.47.3");
         let warning = Finding::warning("vault", "large\u{1b}[2J").hint("`ralphtool gc`");
         let refusal = Finding::refusal("repository", "a merge is in progress");

@@ -79,11 +79,8 @@ pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<Exit
             .hint("`--keep`: the commits stay on the checkpoint branch")
             .hint("`--abandon`: everything as it was before the run"));
     }
-    let opening = Opening {
-        dry_run: flags.dry_run,
-        abandons: given == Some(FinishChoice::Abandon),
-    };
-    open(context, flags, opening, |session| {
+    let abandons = given == Some(FinishChoice::Abandon);
+    open(context, flags, abandons, |session| {
         let choice = match given {
             Some(choice) => Some(choice),
             None => ask_for_choice(context, session)?,
@@ -107,7 +104,7 @@ fn ask_for_choice(context: &Context, session: &Session) -> Result<Option<FinishC
     }
 }
 
-/// Writes what there is to choose from, and leaves the cursor behind it.
+/// Writes the choices and a prompt for the answer.
 fn write_question(page: &mut Page, run: &OpenRun) {
     let question = format!("what becomes of the run of `{}`?", run.change);
     page.styled(STRONG, clean(&question));
@@ -189,24 +186,23 @@ pub(super) fn carry_out(
     flags: MoveFlags,
     prepare: impl FnOnce(&mut Session) -> Result<Prepared, Failure>,
 ) -> Result<ExitCode, Failure> {
-    let opening = Opening {
-        dry_run: flags.dry_run,
-        abandons: false,
-    };
-    open(context, flags, opening, |session| {
-        prepare(session).map(Some)
-    })
+    open(context, flags, false, |session| prepare(session).map(Some))
 }
 
-/// As [`carry_out`], with a way to open the checkpoints, and with nothing done if nothing is prepared.
+/// As [`carry_out`], but `prepare` may decide to do nothing. `abandons` says that the run is about
+/// to be abandoned, which is known before the vault is opened.
 fn open(
     context: &Context,
     flags: MoveFlags,
-    opening: Opening,
+    abandons: bool,
     prepare: impl FnOnce(&mut Session) -> Result<Option<Prepared>, Failure>,
 ) -> Result<ExitCode, Failure> {
     let directory = context.folder()?;
     let state = context.state()?;
+    let opening = Opening {
+        dry_run: flags.dry_run,
+        abandons,
+    };
     let mut session = on_runtime(Session::open(&directory, &state, opening))?;
     if !flags.json {
         output::page(context, |page| write_recovered(page, &session.recovered))?;
@@ -406,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_said_before_and_after() {
+    fn plans_and_results_of_finish_rewind_restore_and_undo() {
         let finish = |choice| Action::Finish { choice };
         let restore = Action::Restore {
             attempt: "2.1".to_owned(),

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_housekeeping_says_what_goes_and_what_stays() {
+    fn gc_lists_what_it_removes_and_keeps() {
         let now = "2026-03-01T00:00:00Z".parse().unwrap();
         let mut page = Page::new(Paint::Plain);
         let mut show = |report: &Housekeeping| write(&mut page, report, now);

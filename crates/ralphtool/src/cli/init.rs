@@ -113,7 +113,7 @@ mod tests {
     use crate::ui::style::Paint;
 
     #[test]
-    fn a_new_file_is_told_with_its_gates() {
+    fn init_reports_the_new_file_and_its_gates() {
         let gate = |name: &str, inactive: Option<&str>| Proposal {
             name: name.to_owned(),
             run: "cargo test".to_owned(),

@@ -100,7 +100,7 @@ fn write_table(page: &mut Page, rows: &[ChangeSummary], now: Timestamp, bars: bo
     page.table(header, &rows.iter().map(cells).collect::<Vec<_>>());
 }
 
-/// Writes that there is no change, where they were looked for, and how to make one.
+/// Writes that the folder has no change, and how to make one.
 fn write_empty(page: &mut Page, folder: &str) {
     page.line(format!("no changes in `{}`", clean(folder)));
     let command = page.paint(NAME, "openspec new change NAME");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kinds_of_plans_are_told_where_they_differ() {
+    fn kinds_of_plans_are_listed_if_they_differ() {
         let of_kind = |kind, path: &str, row: ChangeSummary| ChangeSummary {
             kind,
             path: path.to_owned(),

@@ -144,7 +144,7 @@ mod tests {
     use ralph_run::records::event::FinishChoice;
 
     #[test]
-    fn runs_stand_in_a_table() {
+    fn runs_are_listed_in_a_table() {
         let now: Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
         let run = |id: &str, state, finish, cost_usd| RunSummary {
             run: RunId(id.to_owned()),

@@ -16,7 +16,7 @@ use ralph_plan::show::ChangeView;
 use ralph_plan::tasks::{Task, TaskKind, TaskState};
 use ralph_run::failure::Failure;
 
-/// What is said of a box that is part of an example.
+/// The note at a box that is part of an example.
 const FENCED: &str = "(in a code fence, never run)";
 
 /// Flags of `show`.
@@ -74,7 +74,7 @@ fn write(page: &mut Page, change: &Change, here: &Path) {
     write_scenarios(page, &change.scenarios);
 }
 
-/// What kind of plan it is, where that has to be said.
+/// The kind of plan, unless it is the usual one.
 fn kind(page: &Page, source: SourceKind) -> String {
     match source {
         SourceKind::OpenSpec => String::new(),

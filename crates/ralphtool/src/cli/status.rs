@@ -26,7 +26,7 @@ const LABEL: usize = 9;
 /// How much of a reason is shown.
 const REASON: usize = 160;
 
-/// How often it is looked whether something happened.
+/// How often `--watch` reads the records.
 const PAUSE: Duration = Duration::from_millis(200);
 
 const EXAMPLES: &str = "\
@@ -77,7 +77,7 @@ async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
     }
 }
 
-/// Looks for the run of the repository the command works in.
+/// Opens the records of this repository's run.
 pub(super) fn open(context: &Context) -> Result<Watch, Failure> {
     let repository = repository_to_read(context)?;
     let vault = context.vault(&repository)?;

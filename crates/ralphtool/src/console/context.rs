@@ -82,7 +82,7 @@ impl Context {
         Ok(VaultFolder::folder_for(&self.state()?, repository))
     }
 
-    /// Where changes are looked for.
+    /// The places where plans are searched.
     pub(crate) fn surroundings(&self) -> Result<Surroundings, Failure> {
         Ok(Surroundings::from_environment(self.folder()?))
     }

@@ -22,13 +22,13 @@ pub(crate) fn write_claims(page: &mut Page, file: &str, claims: &[Claim]) {
     page.blank();
 }
 
-/// What is said before the list.
+/// The heading above the list.
 pub(crate) fn heading(file: &str, claims: &[Claim]) -> String {
     let file = visible(file);
     format!("`{file}` asks for {}", count(claims.len(), "permission"))
 }
 
-/// What is asked after the list.
+/// The question below the list.
 pub(crate) const QUESTION: &str = "\
 It may have come with a clone, or an agent may have changed it.
 ralphtool remembers a yes until the file changes.
@@ -85,7 +85,7 @@ pub(crate) fn refusal(file: &RepositoryFile, context: &Context) -> Failure {
         .hint("to allow them for one run only, add `--trust` or set `RALPHTOOL_TRUST=1`")
 }
 
-/// What is said where nothing is run.
+/// The warning of commands that run nothing.
 pub(crate) fn warning(file: &RepositoryFile) -> String {
     let heading = heading(&file.name, &file.claims);
     format!("{heading} that you have not given; a run asks first")
@@ -105,7 +105,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn nothing_of_a_command_is_hidden() {
+    fn control_characters_of_a_permission_are_visible() {
         let claim = |line, does: &str, what: &str| Claim {
             line,
             does: does.to_owned(),

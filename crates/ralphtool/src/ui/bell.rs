@@ -18,7 +18,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_call_cannot_be_broken_out_of() {
+    fn a_bell_message_cannot_end_its_escape_sequence() {
         assert_eq!(
             call("c: \u{1b}]0;x\u{7}done\nnow"),
             format!(

@@ -28,7 +28,7 @@ pub(crate) fn write_failure(page: &mut Page, failure: &Failure) {
     }
 }
 
-/// Writes a text behind its label, further lines indented below it.
+/// Writes a text after its label, further lines indented below it.
 fn write_labelled(page: &mut Page, margin: &str, style: Style, label: &str, text: &str) {
     let label = page.paint(style, label);
     let lines = clean_lines(text);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_that_is_told_already_is_not_told_twice() {
+    fn a_cause_in_the_message_is_not_repeated() {
         let io = std::io::Error::other("disk on fire");
         let failure = Failure::refused("could not read `x`: disk on fire").because(io);
         let text = written(&failure, Paint::Plain);

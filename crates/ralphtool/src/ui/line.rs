@@ -180,7 +180,7 @@ fn finish_failed(it: &FinishFailed) -> Line {
 }
 
 fn story_started(it: &StoryStarted) -> Line {
-    // A number that is the place as well need not be said twice.
+    // The id is left out if it is the position.
     let id = if it.story.0 == it.position.to_string() {
         String::new()
     } else {
@@ -314,23 +314,23 @@ mod tests {
     #[test]
     fn a_tampering_is_a_warning_or_a_failure_and_names_its_check() {
         let message = "a test is gone:\u{1b}[31m `a`";
-        let told = |failed| {
-            let line = tamper_found(TamperCheck::Tests, message, failed);
-            (line.weight, line.style, line.text)
+        let line = |failed| {
+            let it = tamper_found(TamperCheck::Tests, message, failed);
+            (it.weight, it.style, it.text)
         };
         let text = |head: &str| format!("{head} a test is gone: `a`");
-        assert_eq!(told(false), (Weight::Alert, WARN, text("warning: tests:")));
-        assert_eq!(told(true), (Weight::Alert, BAD, text("tampered, tests:")));
+        assert_eq!(line(false), (Weight::Alert, WARN, text("warning: tests:")));
+        assert_eq!(line(true), (Weight::Alert, BAD, text("tampered, tests:")));
     }
 
     #[test]
-    fn an_empty_line_of_an_agent_is_not_told() {
+    fn an_empty_agent_text_has_no_line() {
         let says = |text: &str| agent_line(&AgentEvent::Text { text: text.into() }).is_some();
         assert_eq!((says("hello"), says("")), (true, false));
     }
 
     #[test]
-    fn a_long_reason_keeps_what_tells_most() {
+    fn a_long_reason_is_cut_to_its_most_useful_lines() {
         let lines: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
         let first = shortened(lines.clone(), FailureKind::Failed);
         assert_eq!(first.len(), REASON_LINES);

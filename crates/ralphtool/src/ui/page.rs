@@ -31,10 +31,10 @@ impl Page {
         }
     }
 
-    /// Cuts a text to the width that is left after `taken` columns.
-    fn cut(&self, text: &str, taken: usize) -> String {
+    /// Cuts a text to the width that is left beside `used` columns.
+    fn cut(&self, text: &str, used: usize) -> String {
         match self.columns {
-            Some(columns) => truncate(text, columns.saturating_sub(taken)),
+            Some(columns) => truncate(text, columns.saturating_sub(used)),
             None => text.to_owned(),
         }
     }
@@ -63,7 +63,7 @@ impl Page {
         self.styled(STRONG, text);
     }
 
-    /// Facts, each behind its label.
+    /// Facts, each after its label.
     pub(crate) fn facts<T: AsRef<str>>(&mut self, facts: &[(&str, T)], width: usize) {
         for (label, text) in facts {
             let text = self.cut(&clean(text.as_ref()), 2 + width + 1);

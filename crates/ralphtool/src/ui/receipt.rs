@@ -174,12 +174,12 @@ fn attempts(all: usize, failed: usize) -> String {
     }
 }
 
-/// What a gate said, with its name.
+/// A gate's result, with its name.
 fn gate_line(gate: &GateReceipt) -> String {
     format!("gate `{}` {}", clean(&gate.name), verdict(gate))
 }
 
-/// What a gate said.
+/// A gate's result.
 fn verdict(gate: &GateReceipt) -> String {
     let how = gate.how.as_deref().map(clean);
     let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_is_told_story_by_story() {
+    fn a_receipt_lists_stories_and_attempts() {
         insta::assert_snapshot!(text(&everything()));
     }
 

@@ -151,7 +151,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn nothing_of_a_line_can_move_the_cursor() {
+    fn a_cleaned_line_cannot_move_the_cursor() {
         #[track_caller]
         fn case(line: &str, want: &str) {
             assert_eq!(clean(line), want);

@@ -205,7 +205,7 @@ pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String
     }
 }
 
-/// What is said of a change that needs no run; `done` of `total` stories are done.
+/// The message for a change that needs no run; `done` of `total` stories are done.
 pub(crate) fn nothing_left(change: &str, done: usize, total: usize) -> String {
     let stories = count(total, "story");
     if done == total {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_without_work_is_told_so() {
+    fn a_change_without_open_stories_needs_no_run() {
         assert_eq!(
             nothing_left("x", 3, 3),
             "`x`: nothing left to do, 3 stories done"

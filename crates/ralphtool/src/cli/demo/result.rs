@@ -1,4 +1,4 @@
-//! What a run of the demo left: read from git and the vault, and shown with how to look around.
+//! The result of the demo, read from git and the vault, and the commands that show more of it.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ impl Remains {
         })
     }
 
-    /// Says what happened and how to look around.
+    /// Writes what happened, and the commands that show more.
     pub(super) fn write(&self, page: &mut Page, view: &View<'_>) {
         self.write_commits(page);
         for attempt in &self.failed {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_demo_tells_what_happened_and_how_to_look_around() {
+    fn the_demo_shows_commits_failed_attempts_and_next_commands() {
         let mut page = Page::new(Paint::Plain);
         write_start(&mut page, &VIEW, 3);
         remains().write(&mut page, &VIEW);

@@ -61,7 +61,7 @@ fn now() -> Zoned {
 }
 
 #[test]
-fn a_run_is_told_in_a_few_lines_or_in_one() {
+fn status_is_a_page_or_one_line() {
     let mut text = String::new();
     let working = status(State::AtWork);
     let waiting = Status {

@@ -1,4 +1,4 @@
-//! Foreign text in our Markdown: it stays text, whatever it looks like, and mentions no user.
+//! Escapes foreign text for our Markdown: it cannot be markup or a reference, and mentions no user.
 
 use crate::ui::text::clean_lines;
 

@@ -1,7 +1,7 @@
 //! The receipt of a run as Markdown, fit for the body of a pull request.
 //!
 //! Whatever comes from agents or files is escaped: it cannot break the page, mention anyone or
-//! refer to anything. What does not fit is left out, details first, and that is said.
+//! refer to anything. What does not fit is left out, details first, with a note.
 
 use super::escape::{fenced, in_html, inline};
 use super::{
