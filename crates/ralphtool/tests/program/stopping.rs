@@ -52,7 +52,7 @@ fn stops(agent: &str, signals: &[(Signal, &str)], code: i32) -> sandbox::Output 
     until("the agent", || there(&sandbox.root.join("here")));
     for (signal, answer) in signals {
         running.signal(*signal);
-        running.says(answer);
+        running.waits_for(answer);
     }
     let output = running.end().ends_with(code);
     nothing_runs(&sandbox);
@@ -634,7 +634,7 @@ fn a_usage_limit_is_waited_for_and_uses_no_retry() {
 fn a_limit_without_an_end_backs_off_and_the_wait_can_be_stopped() {
     let sandbox = claude("limited 1000000000");
     let mut running = sandbox.start(&["loop", "c", "--json"]);
-    running.says("\"event\":\"waiting\"");
+    running.waits_for("\"event\":\"waiting\"");
     running.signal(Signal::INT);
     running.end().ends_with(130);
     let waits = sandbox.events_named("waiting");

@@ -12,7 +12,7 @@ use super::{PATIENCE, until, until_within};
 
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
-/// How a program ended and what it said.
+/// How a program ended and what it wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     /// Its exit code; 128 and more for a signal, as a shell has it.
@@ -24,7 +24,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Checks the exit code, and shows everything where it is another one.
+    /// Checks the exit code, and shows all output if it is another one.
     #[track_caller]
     pub(crate) fn ends_with(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
@@ -80,23 +80,23 @@ impl Running {
         })
     }
 
-    /// What it has said so far.
-    pub(crate) fn said(&self) -> String {
+    /// Its standard output so far.
+    pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap()
     }
 
-    /// Waits for a text in what it says.
+    /// Waits for a text on its standard output.
     #[track_caller]
-    pub(crate) fn says(&mut self, text: &str) {
+    pub(crate) fn waits_for(&mut self, text: &str) {
         until(text, || {
-            let said = self.said();
-            if said.contains(text) {
+            let stdout = self.stdout();
+            if stdout.contains(text) {
                 return Some(());
             }
             let status = self.child.try_wait().unwrap();
-            // What it said last may have come between the two looks.
-            let over = status.is_some() && !self.said().contains(text);
-            assert!(!over, "ended without saying {text}:\n{said}");
+            // It may have written the text after the first look and before its end.
+            let over = status.is_some() && !self.stdout().contains(text);
+            assert!(!over, "ended without saying {text}:\n{stdout}");
             None
         });
     }
@@ -147,7 +147,7 @@ impl Running {
         let status = until_within(patience, what, || self.child.try_wait().unwrap());
         Output {
             code: code(status),
-            stdout: self.said(),
+            stdout: self.stdout(),
             stderr: fs::read_to_string(&self.stderr).unwrap(),
         }
     }

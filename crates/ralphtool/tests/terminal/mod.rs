@@ -40,7 +40,7 @@ impl Terminal {
         let child: Box<dyn portable_pty::Child> =
             pair.slave.spawn_command(builder(command)).unwrap();
         drop(pair.slave);
-        // As the standard library has it, it also tells which signal ended it.
+        // The standard library's child also reports the signal that ended it.
         let Ok(child) = child.downcast::<Child>() else {
             panic!("the child is of another kind");
         };
@@ -88,7 +88,7 @@ impl Terminal {
         self.keys(&keys::click(row, col));
     }
 
-    /// Makes it another size.
+    /// Resizes the terminal.
     pub(crate) fn resize(&self, rows: u16, cols: u16) {
         // The parser first: what the program draws for the new size must find it.
         self.emulation.resize(non_zero(rows), non_zero(cols));
@@ -101,7 +101,7 @@ impl Terminal {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// The program's process.
+    /// The program's process id.
     pub(crate) fn pid(&self) -> Pid {
         let pid = i32::try_from(self.child.id()).unwrap();
         Pid::from_raw(pid).unwrap()

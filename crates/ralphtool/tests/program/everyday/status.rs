@@ -102,7 +102,7 @@ fn status_shows_a_run_in_another_process() {
     ] {
         assert!(told.contains(words), "{words} is not in\n{told}");
     }
-    watching.says("attempt 2 of 4");
+    watching.waits_for("attempt 2 of 4");
 
     fs::write(sandbox.root.join("go"), "go").unwrap();
     until("the gate", || there(&sandbox.root.join("in-gate")));
@@ -111,7 +111,7 @@ fn status_shows_a_run_in_another_process() {
         parts(&object["doing"], &["what", "gate"]),
         json!(["gate", "slow"])
     );
-    watching.says("gate `slow` runs");
+    watching.waits_for("gate `slow` runs");
     fs::write(sandbox.root.join("gate"), "go").unwrap();
     running.end().ends_with(0);
     let watched = watching.end().ends_with(0).stdout;
@@ -142,7 +142,7 @@ fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     until("the agent", || there(&sandbox.root.join("here")));
     let watching = sandbox.start(&["status", "--watch", "--json"]);
     until("the watch", || {
-        watching.said().contains("at_work").then_some(())
+        watching.stdout().contains("at_work").then_some(())
     });
     running.signal(Signal::KILL);
     running.end();
