@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::change::{SourceKind, Tally};
+use crate::change::SourceKind;
 use crate::show::ChangeView;
 use crate::summary::ChangeState;
 

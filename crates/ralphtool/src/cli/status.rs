@@ -234,9 +234,8 @@ fn why(outcome: Option<&Outcome>, status: &Status) -> String {
 fn style(status: &Status) -> anstyle::Style {
     match (status.state, &status.outcome) {
         (State::None | State::AtWork, _) => STRONG,
-        (State::Waiting | State::Paused | State::Interrupted, _) => WARN.bold(),
+        (State::Waiting | State::Paused | State::Interrupted, _) | (_, None) => WARN.bold(),
         (_, Some(outcome)) => of_outcome(outcome),
-        (_, None) => WARN.bold(),
     }
 }
 
