@@ -132,7 +132,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
 }
 
 /// Whether the next prompt has the reason of a failure of this kind.
-pub(crate) const fn is_told(kind: FailureKind) -> bool {
+pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
     matches!(
         kind,
         FailureKind::Failed
@@ -169,10 +169,10 @@ mod tests {
     fn each_failure_means_what_the_table_says() {
         use Consequence::{Replace, Retry, Skip, Stop, Wait};
         #[track_caller]
-        fn row(kind: FailureKind, follows: Consequence, told: bool) {
+        fn row(kind: FailureKind, follows: Consequence, in_prompt: bool) {
             assert_eq!(
-                (kind, consequence(kind), is_told(kind)),
-                (kind, follows, told)
+                (kind, consequence(kind), is_in_prompt(kind)),
+                (kind, follows, in_prompt)
             );
         }
         row(FailureKind::Failed, Retry, true);

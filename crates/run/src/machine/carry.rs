@@ -49,10 +49,10 @@ impl Carry {
 }
 
 /// What the next prompt says after a failure.
-pub(super) fn told_next(
+pub(super) fn next_previous(
     before: Option<Previous>,
     kind: FailureKind,
-    told: Option<String>,
+    prompt_reason: Option<String>,
     parked: AttemptId,
 ) -> Option<Previous> {
     // A limit or a stop says nothing about the work: what an earlier attempt learned still holds.
@@ -60,7 +60,7 @@ pub(super) fn told_next(
         return before;
     }
     Some(Previous {
-        reason: told,
+        reason: prompt_reason,
         parked: Some(parked),
     })
 }

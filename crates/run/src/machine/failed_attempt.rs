@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::attempt::Attempt;
 use super::availability::Pick;
-use super::carry::told_next;
+use super::carry::next_previous;
 use super::io::{Effect, Step, TimerKind};
 use super::stories::Current;
 use super::verdict::AttemptFailure;
@@ -23,6 +23,8 @@ const OUTAGES_WAITED_FOR: u32 = 6;
 pub(super) struct FailedAttempt {
     attempt: Attempt,
     failure: AttemptFailure,
+    /// It counts against the retries of its story.
+    uses_retry: bool,
     duration_ms: u64,
 }
 
@@ -35,17 +37,23 @@ enum Next {
 
 impl Machine {
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
+        let uses_retry = match consequence(failure.kind) {
+            Consequence::Retry => true,
+            Consequence::Wait => self.has_waited_enough(&attempt, &failure),
+            Consequence::Replace | Consequence::Skip | Consequence::Stop => false,
+        };
         self.request(Step::Park(Setback {
             attempt: attempt.id.clone(),
-            reason: failure.told.clone(),
-            counts: consequence(failure.kind) == Consequence::Retry,
+            prompt_reason: failure.prompt_reason.clone(),
+            uses_retry,
             kind: failure.kind,
-            why: failure.reason.clone(),
+            reason: failure.reason.clone(),
         }));
         let duration_ms = self.ms_since(attempt.started);
         Phase::Parking(FailedAttempt {
             attempt,
             failure,
+            uses_retry,
             duration_ms,
         })
     }
@@ -54,6 +62,7 @@ impl Machine {
         let FailedAttempt {
             attempt,
             failure,
+            uses_retry,
             duration_ms,
         } = failed;
         let Attempt {
@@ -63,7 +72,7 @@ impl Machine {
             usage,
             ..
         } = attempt;
-        let next = self.after(&mut story, &choice.agent, &failure);
+        let next = self.after(&mut story, &choice.agent, &failure, uses_retry);
         self.announce(Event::AttemptFailed(AttemptFailed {
             story: id.story.clone(),
             attempt: id.attempt,
@@ -76,7 +85,7 @@ impl Machine {
             usage,
         }));
         let before = story.carry.previous.take();
-        story.carry.previous = told_next(before, failure.kind, failure.told, id);
+        story.carry.previous = next_previous(before, failure.kind, failure.prompt_reason, id);
         match next {
             Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
@@ -84,7 +93,13 @@ impl Machine {
         }
     }
 
-    fn after(&mut self, story: &mut Current, agent: &str, failure: &AttemptFailure) -> Next {
+    fn after(
+        &mut self,
+        story: &mut Current,
+        agent: &str,
+        failure: &AttemptFailure,
+        uses_retry: bool,
+    ) -> Next {
         if self.stop.is_some() {
             return Next::End(Outcome::Stopped);
         }
@@ -100,7 +115,8 @@ impl Machine {
                 self.availability.worked(agent);
                 self.after_failure(story, failure)
             }
-            Consequence::Wait => self.after_limit(story, agent, failure),
+            Consequence::Wait if uses_retry => self.after_failure(story, failure),
+            Consequence::Wait => self.go_on(story),
             Consequence::Replace => {
                 self.availability.refused(agent, &failure.reason);
                 self.go_on(story)
@@ -120,18 +136,18 @@ impl Machine {
         self.go_on(story)
     }
 
-    fn after_limit(&mut self, story: &mut Current, agent: &str, failure: &AttemptFailure) -> Next {
+    /// Notes an agent's limit. True if it is an outage that the run no longer waits for without
+    /// using a retry: an API that stays away may be one that was never there. While another agent
+    /// can work, that does not matter.
+    fn has_waited_enough(&mut self, attempt: &Attempt, failure: &AttemptFailure) -> bool {
+        let agent = &attempt.choice.agent;
         let limits = self.availability.count_limit(agent);
         let until = self.wait_until(limits, failure);
         self.availability
             .limited(agent, self.now, until, &failure.reason);
         let is_outage = failure.limit.as_ref().is_some_and(|limit| limit.is_outage);
-        // An API that stays away may be one that was never there; while others work, it may.
-        let is_alone = !matches!(self.pick(story), Pick::Agent(_));
-        if is_outage && limits > OUTAGES_WAITED_FOR && is_alone {
-            return self.after_failure(story, failure);
-        }
-        self.go_on(story)
+        let is_alone = !matches!(self.pick(&attempt.story), Pick::Agent(_));
+        is_outage && limits > OUTAGES_WAITED_FOR && is_alone
     }
 
     /// Another attempt, now or later, if an agent can make it.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::roster::Choice;
-use crate::policy::{Consequence, Gate, OnFinish, When, consequence, is_told};
+use crate::policy::{Consequence, Gate, OnFinish, When, consequence, is_in_prompt};
 use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
@@ -431,25 +431,25 @@ pub(super) fn start_agent(
 
 /// Story 1's attempt is parked, and the next prompt has the reason where its kind says so.
 pub(super) fn park(ticket: u64, attempt: u32, kind: FailureKind, reason: &str) -> Effect {
-    let told = is_told(kind).then_some(reason);
-    park_telling(ticket, attempt, kind, reason, told)
+    let prompt_reason = is_in_prompt(kind).then_some(reason);
+    park_for_prompt(ticket, attempt, kind, reason, prompt_reason)
 }
 
-pub(super) fn park_telling(
+pub(super) fn park_for_prompt(
     ticket: u64,
     attempt: u32,
     kind: FailureKind,
     reason: &str,
-    told: Option<&str>,
+    prompt_reason: Option<&str>,
 ) -> Effect {
     Effect::Step(
         Ticket(ticket),
         Step::Park(Setback {
             attempt: parked("1", attempt),
-            reason: told.map(str::to_owned),
-            counts: consequence(kind) == Consequence::Retry,
+            prompt_reason: prompt_reason.map(str::to_owned),
+            uses_retry: consequence(kind) == Consequence::Retry,
             kind,
-            why: reason.to_owned(),
+            reason: reason.to_owned(),
         }),
     )
 }

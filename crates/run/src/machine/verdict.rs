@@ -35,19 +35,19 @@ pub(super) struct AttemptFailure {
     pub(super) kind: FailureKind,
     /// For the user.
     pub(super) reason: String,
-    /// For the next attempt.
-    pub(super) told: Option<String>,
+    /// What the prompt of the next attempt says about it.
+    pub(super) prompt_reason: Option<String>,
     /// The limit that has to end first.
     pub(super) limit: Option<Limit>,
 }
 
 impl AttemptFailure {
     pub(super) fn new(kind: FailureKind, reason: String) -> Self {
-        let told = policy::is_told(kind).then(|| reason.clone());
+        let prompt_reason = policy::is_in_prompt(kind).then(|| reason.clone());
         Self {
             kind,
             reason,
-            told,
+            prompt_reason,
             limit: None,
         }
     }
@@ -82,7 +82,7 @@ impl AttemptFailure {
     /// The next prompt says what to do differently; the agent's words are for the user.
     fn overflow(message: &str) -> Self {
         Self {
-            told: Some(SMALLER_STEPS.to_owned()),
+            prompt_reason: Some(SMALLER_STEPS.to_owned()),
             ..Self::new(FailureKind::Overflow, message.to_owned())
         }
     }
@@ -91,7 +91,7 @@ impl AttemptFailure {
         if reason.trim().is_empty() {
             let reason = "the agent said FAILED and gave no reason".to_owned();
             return Self {
-                told: None,
+                prompt_reason: None,
                 ..Self::new(FailureKind::Failed, reason)
             };
         }

@@ -35,13 +35,12 @@ pub struct ParkReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setback {
     pub attempt: AttemptId,
-    /// What the prompt of the next attempt says.
-    pub reason: Option<String>,
-    /// It uses up a retry.
-    pub counts: bool,
+    /// What the prompt of the next attempt says about it.
+    pub prompt_reason: Option<String>,
+    pub uses_retry: bool,
     pub kind: FailureKind,
-    /// `kind` in words.
-    pub why: String,
+    /// Why it failed, for the user.
+    pub reason: String,
 }
 
 /// A failed attempt that is in the vault, and still in the work tree.
@@ -182,12 +181,12 @@ impl Vault {
             Step::Parked {
                 attempt: setback.attempt,
                 snapshot: snapshot.id,
-                reason: setback.reason,
-                counts: setback.counts,
+                reason: setback.prompt_reason,
+                counts: setback.uses_retry,
                 note: ParkedNote {
                     label: label.to_owned(),
                     kind: setback.kind,
-                    why: setback.why,
+                    why: setback.reason,
                     changed_files: paths.len(),
                     commit,
                 },

@@ -456,9 +456,9 @@ impl Repo {
 fn interrupted(last: &LastAttempt) -> Setback {
     Setback {
         attempt: last.attempt.clone(),
-        reason: last.reason.clone(),
-        counts: false,
+        prompt_reason: last.reason.clone(),
+        uses_retry: false,
         kind: FailureKind::Interrupted,
-        why: "the program was interrupted".to_owned(),
+        reason: "the program was interrupted".to_owned(),
     }
 }

@@ -215,12 +215,12 @@ fn attempt(story: &str, number: u32) -> AttemptId {
     }
 }
 
-fn setback(attempt: &AttemptId, reason: Option<String>) -> Setback {
+fn setback(attempt: &AttemptId, prompt_reason: Option<String>) -> Setback {
     Setback {
         attempt: attempt.clone(),
-        why: reason.clone().unwrap_or_default(),
-        reason,
-        counts: true,
+        reason: prompt_reason.clone().unwrap_or_default(),
+        prompt_reason,
+        uses_retry: true,
         kind: FailureKind::Failed,
     }
 }

@@ -201,6 +201,22 @@ fn an_api_that_is_down_is_waited_for_about_an_hour() {
 }
 
 #[test]
+fn an_outage_that_is_no_longer_waited_for_is_saved_as_a_used_retry() {
+    let (mut script, _) = working("agent = 'demo'", keep());
+    let uses_retry = |script: &mut Script| match script.give(|ticket| ended(ticket, outage())).pop()
+    {
+        Some(Effect::Step(_, Step::Park(setback))) => setback.uses_retry,
+        other => panic!("{other:#?}"),
+    };
+    for minutes in [1, 2, 4, 8, 16, 32] {
+        assert!(!uses_retry(&mut script));
+        script.give_all(&[was_parked, restored]);
+        waited(&mut script, minutes * 60);
+    }
+    assert!(uses_retry(&mut script));
+}
+
+#[test]
 fn trying_now_asks_the_preferred_agent_again() {
     let (mut script, _) = working("agent = ['claude', 'demo']", keep());
     after(&mut script, limited(Some(clock(3600))));

@@ -76,7 +76,13 @@ fn activity_sets_no_timer_and_the_idle_timer_is_armed_again_when_it_fires() {
     assert_eq!(script.pass(899).fire(TimerKind::Idle), [stop_process(5)]);
     let reason = "stopped after 15m without output; the last thing it did: hm";
     let parked = script.give(ended_by_us).pop();
-    let Some(Effect::Step(_, Step::Park(Setback { kind, why, .. }))) = parked else {
+    let Some(Effect::Step(
+        _,
+        Step::Park(Setback {
+            kind, reason: why, ..
+        }),
+    )) = parked
+    else {
         panic!("{parked:#?}");
     };
     assert_eq!((kind, why.as_str()), (FailureKind::Timeout, reason));
@@ -87,7 +93,7 @@ fn an_agent_that_never_spoke_is_told_so() {
     let mut script = Script::working(timed());
     script.pass(900).fire(TimerKind::Idle);
     let parked = script.give(ended_by_us).pop();
-    let Some(Effect::Step(_, Step::Park(Setback { why: reason, .. }))) = parked else {
+    let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = parked else {
         panic!("{parked:#?}");
     };
     assert_eq!(

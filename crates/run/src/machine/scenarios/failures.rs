@@ -1,4 +1,4 @@
-//! Every row of the failure table: what is parked, told to the next attempt, and what follows.
+//! Every row of the failure table: what is parked, what the next prompt says, and what follows.
 
 use pretty_assertions::assert_eq;
 
@@ -10,21 +10,21 @@ use ralph_agents::dialect::Trouble;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
 #[track_caller]
-fn uses_a_retry(end: AgentEnd, kind: FailureKind, reason: &str, told: Option<&str>) {
+fn uses_a_retry(end: AgentEnd, kind: FailureKind, reason: &str, in_prompt: Option<&str>) {
     let mut script = Script::working(keep());
     assert_eq!(
         script.give(|ticket| ended(ticket, end)),
-        [park_telling(4, 1, kind, reason, told)],
+        [park_for_prompt(4, 1, kind, reason, in_prompt)],
         "a resumed run tells the next attempt the same"
     );
-    follows(&mut script, kind, reason, told);
+    follows(&mut script, kind, reason, in_prompt);
 }
 
 #[track_caller]
-fn follows(script: &mut Script, kind: FailureKind, reason: &str, told: Option<&str>) {
+fn follows(script: &mut Script, kind: FailureKind, reason: &str, in_prompt: Option<&str>) {
     let start = script.ticket.0 + 2;
     let previous = Previous {
-        reason: told.map(str::to_owned),
+        reason: in_prompt.map(str::to_owned),
         parked: Some(parked("1", 1)),
     };
     assert_eq!(

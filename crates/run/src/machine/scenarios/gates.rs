@@ -217,7 +217,7 @@ fn a_red_gate_tells_its_last_sixty_lines() {
             },
         )
     });
-    let Some(Effect::Step(_, Step::Park(Setback { why: reason, .. }))) = effects.last() else {
+    let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = effects.last() else {
         panic!("{effects:#?}");
     };
     let want = format!(

@@ -252,10 +252,10 @@ async fn a_prompt_tells_of_the_attempt_before() {
     desk.write("new", "x");
     let setback = Setback {
         attempt,
-        reason: Some("the parser is missing".to_owned()),
-        counts: true,
+        prompt_reason: Some("the parser is missing".to_owned()),
+        uses_retry: true,
         kind: FailureKind::Failed,
-        why: String::new(),
+        reason: String::new(),
     };
     let (parked, _) = session.park(setback).unwrap();
     let (session, _) = parked.restore().unwrap();
