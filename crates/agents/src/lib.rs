@@ -18,6 +18,8 @@
 //! `tests/streams` has recordings of real agents; `adapters/recordings.rs` says what each must come
 //! to. CONTRIBUTING.md explains how to add an agent.
 
+#![forbid(unsafe_code)]
+
 pub mod adapters;
 pub mod agent_event;
 pub mod dialect;

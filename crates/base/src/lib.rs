@@ -14,6 +14,8 @@
 //! | [`os`], [`shell`] | facts about this process; paths quoted for a shell |
 //! | [`kill_point`] | where the kill tests end the program; release builds have none |
 
+#![forbid(unsafe_code)]
+
 pub mod allowance;
 pub mod amount;
 pub mod disk;

@@ -43,6 +43,8 @@
 //! | [`boxes`], `box_match` | what an attempt did to the boxes, and the edits that correct it |
 //! | `files`, `error`, `surroundings` | reading and replacing files, errors, the environment |
 
+#![forbid(unsafe_code)]
+
 mod box_match;
 pub mod boxes;
 pub mod change;

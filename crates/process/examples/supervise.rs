@@ -4,7 +4,7 @@
 //! cargo run -p ralph-process --example supervise -- sh -c 'sleep 1000 & echo started'
 //! ```
 //!
-//! The same program serves as the supervisor and the guard, also for the tests of this crate.
+//! The same program serves as the supervisor, also for the tests of this crate.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -8,19 +8,18 @@
 //! - nothing of its output is lost, and a slow reader never blocks it.
 //!
 //! ```text
-//!                requests                         becomes
-//!  your program ─────────▶ supervisor ──▶ guard ─────────▶ the command ──▶ what it starts
-//!       ▲       ◀─────────     ▲                                │                │
-//!       │        replies       └─────── adopts its orphans ─────┼────────────────┘
-//!       └─────────────────── follows its output files ──────────┘
+//!                requests
+//!  your program ─────────▶ supervisor ────────▶ the command ──▶ what it starts
+//!       ▲       ◀─────────     ▲                     │                │
+//!       │        replies       └─ adopts its orphans ┼────────────────┘
+//!       └────────────── follows its output files ────┘
 //! ```
 //!
 //! - The **supervisor** is your program again, with a hidden argument. It starts the command,
 //!   adopts and reaps what the command orphans (Linux), and ends what is left of it. When your
 //!   program dies, the pipe of requests closes, and the supervisor ends all its descendants. One
 //!   supervisor serves one command after another; see [`Supervisors`].
-//! - The **guard** is the first thing that runs in the new process: it begins a session and, on
-//!   Linux, asks the kernel to kill the process with the supervisor. Then it becomes the command.
+//! - The **command** leads a session of its own. On Linux the kernel kills it with the supervisor.
 //! - A [`RunningProcess`] follows the files the command writes its output to, and reports it line
 //!   by line. It stops the command politely ([`RunningProcess::request_stop`]) or not
 //!   ([`RunningProcess::kill_now`]), and [`RunningProcess::finish`] ends what is left.
@@ -36,7 +35,7 @@
 //!
 //! fn main() -> std::process::ExitCode {
 //!     let args: Vec<_> = std::env::args_os().collect();
-//!     // This program also serves as the supervisor and the guard.
+//!     // This program also serves as the supervisor.
 //!     if let Some(code) = ralph_process::dispatch(&args) {
 //!         return code;
 //!     }
@@ -72,13 +71,13 @@
 //! }
 //! ```
 
-mod guard;
 pub mod leftovers;
 pub mod lines;
 mod link;
 mod protocol;
 mod running;
 mod server;
+mod spawn;
 mod supervisors;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -227,14 +226,10 @@ pub enum ProcessError {
     },
 }
 
-/// Acts as the supervisor or the guard if the arguments, the program's name first, ask for that.
+/// Acts as the supervisor if the arguments, the program's name first, ask for that.
 /// To be called before anything else, and without a tokio runtime.
 pub fn dispatch(args: &[OsString]) -> Option<ExitCode> {
-    let (word, rest) = args.get(1..)?.split_first()?;
-    if word == guard::WORD {
-        return Some(ExitCode::from(guard::run(rest)));
-    }
-    (word == server::WORD).then(server::run)
+    (args.get(1)? == server::WORD).then(server::run)
 }
 
 #[cfg(test)]

@@ -35,7 +35,8 @@ pub(crate) struct Start {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
     Started {
-        pid: i32,
+        /// None if the program cannot be run; `Exited` with a shell's exit code for that follows.
+        pid: Option<i32>,
     },
     NotStarted {
         reason: String,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::leftovers::ProcessIdentity;
 use crate::link::{IdleLinks, Link};
 use crate::protocol::{Reply, Request};
-use crate::server::open_output;
+use crate::spawn::open_output;
 use crate::sweep::{self, Patience, Swept};
 use crate::tail::{Tail, last_lines};
 use crate::{Ending, Exit, OutputLine, ProcessError, ProcessEvent, ProcessSpec, Stderr};

@@ -6,24 +6,20 @@
 //! program that started it dies, its request pipe closes, and the supervisor ends its descendants
 //! and itself. Called as `PROGRAM __supervise` with pipes for input and output; not for people.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::protocol::{Reply, Request, Start};
+use crate::Exit;
+use crate::protocol::{Reply, Request};
+use crate::spawn::{Spawned, spawn};
 use crate::sweep::{self, Patience};
-use crate::{EnvChange, Exit, guard};
 
 /// The hidden argument that asks for the supervisor.
 pub(crate) const WORD: &str = "__supervise";
@@ -108,11 +104,19 @@ impl Process {
     async fn handle(&mut self, request: Request, stdin: &[u8]) {
         match request {
             Request::Start(start) => match spawn(&start, stdin) {
-                Ok(pid) => {
+                Ok(Spawned::Running(pid)) => {
                     self.leader = Some(pid);
                     self.is_running = true;
                     let pid = pid.as_raw_nonzero().get();
-                    send(&Reply::Started { pid });
+                    send(&Reply::Started { pid: Some(pid) });
+                }
+                Ok(Spawned::NotRun { code }) => {
+                    *self = Self::default();
+                    send(&Reply::Started { pid: None });
+                    send(&Reply::Exited {
+                        exit: Exit::Code(code),
+                        has_leftovers: false,
+                    });
                 }
                 Err(error) => send(&Reply::NotStarted {
                     reason: error.to_string(),
@@ -134,10 +138,8 @@ impl Process {
         let Some(leader) = self.leader.filter(|_| self.is_running) else {
             return;
         };
-        // Before the guard has made its group there is only the process itself.
-        if kill_process_group(leader, signal).is_err() {
-            let _ = kill_process(leader, signal);
-        }
+        // It fails only for a group that has ended meanwhile.
+        let _ = kill_process_group(leader, signal);
     }
 
     /// Waits for all children that have ended, adopted ones too; reports the end of the process.
@@ -180,60 +182,4 @@ fn send(reply: &Reply) {
         let mut pipe = io::stdout().lock();
         let _ = pipe.write_all(&line).and_then(|()| pipe.flush());
     }
-}
-
-fn spawn(start: &Start, stdin: &[u8]) -> io::Result<Pid> {
-    let stdout = open_output(start.stdout.as_ref())?;
-    let stderr = match &start.stderr {
-        Some(path) => open_output(path.as_ref())?,
-        None => stdout.try_clone()?,
-    };
-    let mut command = guard::command(&start.program)?;
-    for change in &start.env {
-        match change {
-            EnvChange::Set(name, value) => command.env(name, value),
-            EnvChange::Remove(name) => command.env_remove(name),
-        };
-    }
-    let child = command
-        .args(&start.args)
-        .current_dir(&start.cwd)
-        .stdin(input_file(stdin)?)
-        .stdout(stdout)
-        .stderr(stderr)
-        .spawn()?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| io::Error::other("it has no process id"))
-}
-
-/// Input comes from an unnamed file: no writer is needed, and it may be left unread.
-fn input_file(input: &[u8]) -> io::Result<Stdio> {
-    if input.is_empty() {
-        return Ok(Stdio::null());
-    }
-    let mut file = unnamed_file()?;
-    file.write_all(input)?;
-    file.rewind()?;
-    Ok(file.into())
-}
-
-/// In memory: a file on disk that is gone at once makes ext4 slower at creating the next ones.
-#[cfg(target_os = "linux")]
-fn unnamed_file() -> io::Result<File> {
-    use rustix::fs::{MemfdFlags, memfd_create};
-    Ok(memfd_create("stdin", MemfdFlags::CLOEXEC)?.into())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn unnamed_file() -> io::Result<File> {
-    tempfile::tempfile()
-}
-
-/// Opens a private file to add output to.
-pub(crate) fn open_output(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(path)
 }

@@ -82,7 +82,7 @@ impl Supervisors {
             },
         });
         match link.ask(&start, &spec.stdin).await? {
-            Reply::Started { pid } => Ok((link, Pid::from_raw(pid))),
+            Reply::Started { pid } => Ok((link, pid.and_then(Pid::from_raw))),
             Reply::NotStarted { reason } => {
                 self.idle.keep(link);
                 Err(io::Error::other(reason))

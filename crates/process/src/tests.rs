@@ -26,7 +26,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// after a third of this.
 const STOP: Duration = Duration::from_secs(3);
 
-/// The example program, which serves as the supervisor and the guard of these tests. `cargo test`
+/// The example program, which serves as the supervisor of these tests. `cargo test`
 /// builds it with them, `cargo test --lib` does not.
 fn example() -> PathBuf {
     static EXAMPLE: OnceLock<PathBuf> = OnceLock::new();
@@ -644,33 +644,30 @@ async fn a_process_is_killed_even_if_its_supervisor_hangs() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_process_dies_when_this_program_is_killed() {
+async fn the_kernel_kills_the_process_with_its_supervisor() {
+    use rustix::process::{Pid, Signal, kill_process};
     let sandbox = Sandbox::new();
-    let script = format!(
-        "'{}' __guard $$ -- sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' & wait",
-        example().display()
-    );
-    let mut program = std::process::Command::new("sh")
-        .args(["-c", &script])
+    let mut program = std::process::Command::new(example())
+        .args([
+            "sh",
+            "-c",
+            "echo $$ > pid.new; mv pid.new pid; exec sleep 1000",
+        ])
         .current_dir(sandbox.0.path())
         .spawn()
         .unwrap();
     let pid = sandbox.pid("pid").await;
+    let supervisor = super::table::Entry::read(pid).unwrap().parent;
+    // Both are stopped, so that neither can end the process itself.
+    let pid_of = |pid| Pid::from_raw(pid).unwrap();
+    let program_pid = i32::try_from(program.id()).unwrap();
+    kill_process(pid_of(program_pid), Signal::STOP).unwrap();
+    kill_process(pid_of(supervisor), Signal::STOP).unwrap();
     assert!(alive(pid));
+    kill_process(pid_of(supervisor), Signal::KILL).unwrap();
+    eventually(|| !alive(pid)).await;
     program.kill().unwrap();
     program.wait().unwrap();
-    eventually(|| !alive(pid)).await;
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn the_guard_does_nothing_for_a_parent_that_is_gone() {
-    let sandbox = Sandbox::new();
-    let mut guard = std::process::Command::new(example());
-    guard.args(["__guard", "1", "--", "touch", "touched"]);
-    let status = guard.current_dir(sandbox.0.path()).status().unwrap();
-    assert_eq!(status.code(), Some(126));
-    assert!(!sandbox.path("touched").exists());
 }
 
 #[cfg(target_os = "linux")]

@@ -47,7 +47,7 @@ use ralph_run::settings::SettingsProblem;
 /// Parses the arguments and runs the command.
 pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    // Before anything else: supervisor and guard must be quick and have no other effects.
+    // Before anything else: the supervisor must start quickly and have no other effects.
     if let Some(code) = ralph_process::dispatch(&args) {
         return code;
     }

@@ -8,6 +8,8 @@
 //! | `tui` | the terminal UI |
 //! | `cli` | the commands |
 
+#![forbid(unsafe_code)]
+
 mod cli;
 mod console;
 mod launch;

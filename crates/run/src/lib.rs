@@ -28,6 +28,8 @@
 //!
 //! A module imports only modules above it in this table.
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 pub mod doctor;
 pub mod engine;

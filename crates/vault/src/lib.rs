@@ -27,6 +27,8 @@
 //! | [`session`] | the states of a vault as types: the API |
 //! | [`gc`], [`diff`], [`mod@look`], [`other_vaults`] | housekeeping, diffs, and views from outside, without the lock |
 
+#![forbid(unsafe_code)]
+
 pub mod diff;
 pub mod error;
 pub mod gc;
