@@ -1,6 +1,6 @@
 //! The only loop: waits for an input, asks the machine, performs the effects.
 //!
-//! It decides nothing. It holds what runs right now: at most one process, the timers the machine
+//! It decides nothing but that a run without a user keeps its branch. It holds what runs right now: at most one process, the timers the machine
 //! set, and the record of what happened.
 
 mod agent_run;

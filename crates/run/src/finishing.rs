@@ -86,7 +86,7 @@ impl Action {
             Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
                 story: story.clone(),
             },
-            Undone::Move(MoveKind::PutBack { label }) => Self::Restore {
+            Undone::Move(MoveKind::RestoreAttempt { label }) => Self::Restore {
                 attempt: label.clone(),
                 path: None,
             },
@@ -290,14 +290,12 @@ impl Session {
             None => (None, paths),
         };
         let mut chosen = first;
-        let mut prepared = self
-            .vault
-            .prepare_put_back(parked, first.map(Vec::as_slice));
+        let mut prepared = self.vault.prepare_restore(parked, first.map(Vec::as_slice));
         for path in others {
             if !prepared.as_ref().is_err_and(CheckpointError::is_refusal) {
                 break;
             }
-            if let Ok(other) = self.vault.prepare_put_back(parked, Some(path)) {
+            if let Ok(other) = self.vault.prepare_restore(parked, Some(path)) {
                 (chosen, prepared) = (Some(path), Ok(other));
             }
         }

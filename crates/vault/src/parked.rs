@@ -141,7 +141,7 @@ impl Vault {
     }
 
     /// Prepares to restore files of a parked attempt: all it changed, or what is at or below `only`.
-    pub(crate) fn prepare_put_back(
+    pub(crate) fn prepare_restore(
         &mut self,
         parked: &ParkedAttempt,
         only: Option<&[u8]>,
@@ -180,7 +180,7 @@ impl Vault {
         self.repo.derive_index(&now.id, &after.id)?;
         let head = now.control.head.clone();
         let intent = MoveIntent {
-            kind: MoveKind::PutBack {
+            kind: MoveKind::RestoreAttempt {
                 label: parked.note.label.clone(),
             },
             before: now.id.clone(),

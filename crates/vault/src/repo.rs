@@ -1,4 +1,8 @@
 //! The git directory: how it is read, written and kept.
+//!
+//! Three modules say what of it is kept. `control` has the files that are recorded with every
+//! checkpoint and parked attempt and restored byte for byte. `git_copy` has a copy of the rest, which is
+//! used only if something is missing. `shape` records kinds and modes alone; `git_paths` says where.
 
 pub(crate) mod snapshot;
 

@@ -266,12 +266,12 @@ impl Session<Settled> {
 
     /// Prepares to restore files of a parked attempt, all it changed or what is at or below `only`;
     /// nothing is touched yet.
-    pub fn prepare_put_back(
+    pub fn prepare_restore(
         &mut self,
         parked: &ParkedAttempt,
         only: Option<&[u8]>,
     ) -> Result<PreparedMove> {
-        self.vault.prepare_put_back(parked, only)
+        self.vault.prepare_restore(parked, only)
     }
 
     /// Prepares to undo the last finish, rewind or restore of an attempt; nothing is touched yet.

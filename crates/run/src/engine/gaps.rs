@@ -213,7 +213,7 @@ fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
             *changed_files,
         ),
         MoveKind::Abandon => (FinishChoice::Abandon, begun.head.recorded(), 0),
-        MoveKind::Rewind { .. } | MoveKind::PutBack { .. } | MoveKind::Undo => return None,
+        MoveKind::Rewind { .. } | MoveKind::RestoreAttempt { .. } | MoveKind::Undo => return None,
     };
     Some(Event::Finished(Finished {
         choice,

@@ -1,5 +1,6 @@
-//! The settings of a run: one row for each, from which both structs, the merging of layers, the
-//! readers of files and variables, and the list for `--dry-run` are made.
+//! The settings of a run that are single values: one row for each, from which both structs, the merging
+//! of layers, the readers of files and variables, and the list for `--dry-run` are made. Tables have
+//! their rows in `gate`, `notify` and `prices`; `[agents.NAME]`, `[escalate]` and `[[story]]` in `agents`.
 //!
 //! A row is: the key in the file, the field, its type and default, what the user has to allow, the
 //! variable, the flag, and what it is for.

@@ -289,7 +289,7 @@ impl RunState {
                     current.rewind(*left);
                 }
             }
-            MoveKind::PutBack { .. } | MoveKind::Undo => {}
+            MoveKind::RestoreAttempt { .. } | MoveKind::Undo => {}
         }
     }
 }
@@ -322,7 +322,7 @@ impl Current {
 
     fn apply(&mut self, step: &Step) {
         match step {
-            Step::Begun | Step::PutBack | Step::Restored => self.phase = Phase::Still,
+            Step::Begun | Step::RestoredUnsynced | Step::Restored => self.phase = Phase::Still,
             Step::AttemptStarted {
                 attempt,
                 retries_used,

@@ -41,7 +41,7 @@ pub const STASH: &str = "refs/stash";
 /// | `AttemptStarted` | the line | parks the attempt and restores the checkpoint |
 /// | `Parked` | the parked attempt, then the line | restores; parks later edits first |
 /// | `RestoreIntent` | the line | restores; parks later edits first, where an attempt came before |
-/// | `PutBack` | nothing | syncs; after an outage restores again |
+/// | `RestoredUnsynced` | nothing | syncs; after an outage restores again |
 /// | `Restored` | files, then the line | nothing to do |
 /// | `Verified` | nothing | commits the story; parks it after an outage or an edit, or to abandon the run |
 /// | `SaveIntent` | commit and snapshot, then the line | moves branch, HEAD and index to the commit |
@@ -76,10 +76,12 @@ pub enum Step {
         #[serde(flatten)]
         note: ParkedNote,
     },
-    /// The checkpoint is about to be restored.
+    /// From here on the tree may differ from the checkpoint: a restore, a gate on the checkpoint or the
+    /// reopening of a story begins. Recovery restores the checkpoint.
     RestoreIntent,
     /// The checkpoint is restored, and the next attempt follows at once.
-    PutBack,
+    #[serde(rename = "put_back")]
+    RestoredUnsynced,
     /// The checkpoint is restored, and the user may change the tree.
     Restored,
     /// A story is done and verified; its checkpoint is about to be made.
@@ -178,7 +180,7 @@ impl Step {
             | Self::BeginTakenBack
             | Self::AttemptStarted { .. }
             | Self::RestoreIntent
-            | Self::PutBack
+            | Self::RestoredUnsynced
             | Self::Restored
             | Self::Verified { .. }
             | Self::Saved
@@ -195,7 +197,7 @@ impl Step {
             // Verified: what the agent wrote is not synced either, so after an outage the attempt
             // counts as interrupted. Saved: the intent is durable and is carried out again.
             // PutBack: so is a restore, as long as only an attempt follows it.
-            Self::Verified { .. } | Self::Saved | Self::PutBack => Durable::Nothing,
+            Self::Verified { .. } | Self::Saved | Self::RestoredUnsynced => Durable::Nothing,
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
             Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
@@ -235,7 +237,8 @@ pub enum MoveKind {
         left: usize,
     },
     /// Files of a parked attempt come back into the tree.
-    PutBack { label: String },
+    #[serde(rename = "put_back")]
+    RestoreAttempt { label: String },
     /// The last move is undone.
     Undo,
 }

@@ -380,7 +380,7 @@ const fn words(kind: &MoveKind) -> (&'static str, &'static str) {
         MoveKind::Cleanup { .. } => ("cleanup", "a cleanup"),
         MoveKind::Abandon => ("abandon", "an abandon"),
         MoveKind::Rewind { .. } => ("rewind", "a rewind"),
-        MoveKind::PutBack { .. } => ("put-back", "a restore of an attempt"),
+        MoveKind::RestoreAttempt { .. } => ("put-back", "a restore of an attempt"),
         MoveKind::Undo => ("undo", "an undo"),
     }
 }

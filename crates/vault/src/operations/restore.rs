@@ -36,7 +36,7 @@ impl Vault {
             self.record(&run, Step::RestoreIntent)?;
         }
         let notices = self.carry_out_restore(&current, &base, scanned, git)?;
-        self.record(&run, Step::PutBack)?;
+        self.record(&run, Step::RestoredUnsynced)?;
         self.tree.mark_clean();
         Ok(notices)
     }
@@ -45,7 +45,7 @@ impl Vault {
     /// later on is the user's, and must not be a file that lost its bytes.
     pub(crate) fn settle_restore(&mut self) -> Result<()> {
         self.end_diff();
-        if !self.log.is_put_back() {
+        if !self.log.is_restore_unsynced() {
             return Ok(());
         }
         let run = self.log.current()?.intent.run;

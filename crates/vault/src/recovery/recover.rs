@@ -73,7 +73,7 @@ impl Vault {
         let recovery = match current.phase.clone() {
             Phase::Beginning => self.take_back_begin(&current)?,
             // What it wrote may have lost its bytes.
-            Phase::Still if after_outage && self.log.is_put_back() => {
+            Phase::Still if after_outage && self.log.is_restore_unsynced() => {
                 self.restore_again(&current, after)?
             }
             Phase::Still if after_outage => return self.switch_after_outage(&current),
@@ -401,9 +401,9 @@ impl Vault {
 
 impl Log {
     /// True where the last step is a restore, which may not be durable.
-    pub(crate) fn is_put_back(&self) -> bool {
+    pub(crate) fn is_restore_unsynced(&self) -> bool {
         let last = self.state.last.as_ref();
-        last.is_some_and(|last| last.step == Step::PutBack)
+        last.is_some_and(|last| last.step == Step::RestoredUnsynced)
     }
 }
 

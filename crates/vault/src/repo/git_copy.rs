@@ -30,7 +30,7 @@ const LARGEST_COPY: u64 = 64 * 1024 * 1024;
 /// The most bytes that are copied in all where links do not work, as on another file system.
 const LARGEST_TOTAL: u64 = 1024 * 1024 * 1024;
 
-/// Entries of a git directory that a snapshot has, or that mean nothing later.
+/// Files that are not copied: git's own logs and locks of the moment, and our token.
 const ELSEWHERE: &[&str] = &["gc.log", "gc.pid", TOKEN_FILE];
 
 /// Folders whose parts are restored one by one where only some were removed.

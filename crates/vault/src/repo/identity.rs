@@ -1,4 +1,4 @@
-//! Who makes the commits of a run, and their text.
+//! Author and committer of a run's commits, and the bytes of a commit object.
 
 use std::fmt::Write as _;
 
