@@ -67,7 +67,7 @@ const LEAK_GRACE: Duration = Duration::from_millis(300);
 
 /// Where the records of a run go.
 #[derive(Debug)]
-pub struct Audience {
+pub struct RecordSink {
     /// Where records go, as many as there are at once.
     pub records: mpsc::Sender<Vec<Record>>,
     /// How much is shown of what agents say.
@@ -128,10 +128,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Makes the loop; records go to `audience` after they are written, commands come from `user`.
+    /// Makes the loop; records go to `sink` after they are written, commands come from `user`.
     pub fn new(
         prepared: PreparedRun,
-        audience: Audience,
+        sink: RecordSink,
         user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<Self, EngineError> {
         let folder = prepared.run_folder();
@@ -147,8 +147,8 @@ impl Engine {
         let work_tree = repository.work_tree.clone();
         let notifier = Notifier::of(&run.settings.notify.value, work_tree);
         Ok(Self {
-            detail_level: audience.detail_level,
-            recorder: Recorder::open(&folder, id.clone(), audience.records, notifier)?,
+            detail_level: sink.detail_level,
+            recorder: Recorder::open(&folder, id.clone(), sink.records, notifier)?,
             signals: Signals::listen().map_err(EngineError::Signals)?,
             timers: Timers::default(),
             machine,

@@ -17,7 +17,7 @@ use crate::launch::{self, LaunchOutcome, RunRequest, dry_run};
 use crate::tui::session;
 use crate::ui::{Reporter, bell, words};
 use ralph_plan::change::Change;
-use ralph_run::engine::Audience;
+use ralph_run::engine::RecordSink;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::records::event::Record;
@@ -80,12 +80,12 @@ pub(super) async fn show_run(
     caller: Option<Listener>,
 ) -> Result<u8, Failure> {
     let (records, receiver) = channel(WAITING);
-    let audience = Audience {
+    let sink = RecordSink {
         records,
         detail_level: reporter.detail_level(),
     };
     let shown = std::thread::spawn(move || report(reporter, caller, receiver));
-    let end = Box::pin(ready.run(audience, None)).await;
+    let end = Box::pin(ready.run(sink, None)).await;
     match shown.join() {
         Ok(shown) => {
             shown.map_err(|error| Failure::system("could not write the output").because(error))?;
@@ -112,7 +112,9 @@ fn report(
                     let now = Timestamp::now();
                     for record in &records {
                         reporter.show(record, now)?;
-                        let notice = caller.as_mut().and_then(|caller| caller.hear(record));
+                        let notice = caller
+                            .as_mut()
+                            .and_then(|caller| caller.notification(record));
                         if let Some(notice) = notice {
                             reporter.flush()?;
                             let mut out = output::stdout();

@@ -39,7 +39,7 @@ use crate::tui::message::{Msg, RunOver, Start, TrustPrompt};
 use crate::tui::screen::run::RunMode;
 use crate::ui::style::Paint;
 use ralph_agents::event_batch::DetailLevel;
-use ralph_run::engine::Audience;
+use ralph_run::engine::RecordSink;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::machine::UserCommand;
@@ -263,7 +263,7 @@ impl Session {
 
     async fn run(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
         let (sender, records) = mpsc::channel(RECORDS);
-        let audience = Audience {
+        let sink = RecordSink {
             records: sender,
             // The screen reads the transcript itself.
             detail_level: DetailLevel::Latest,
@@ -272,11 +272,11 @@ impl Session {
         let messages = self.messages.clone();
         let collected = self.queue.collect(records, move |record| {
             let caller = caller.as_mut();
-            if let Some(notice) = caller.and_then(|caller| caller.hear(record)) {
+            if let Some(notice) = caller.and_then(|caller| caller.notification(record)) {
                 let _ = messages.send(Msg::Notify(notice.message));
             }
         });
-        let end = Box::pin(ready.run(audience, Some(commands))).await;
+        let end = Box::pin(ready.run(sink, Some(commands))).await;
         // All records are in the queue before the end is sent.
         let _ = collected.join();
         match end {

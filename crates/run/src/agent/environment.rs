@@ -55,7 +55,7 @@ pub(super) fn always(
         }
     }
     let own = agent.env.iter();
-    env.extend(own.filter_map(|(name, how)| wished(name, how, &fill)));
+    env.extend(own.filter_map(|(name, how)| env_change(name, how, &fill)));
     env
 }
 
@@ -73,13 +73,13 @@ fn foreign_credentials<'a>(
     let all = ADAPTERS.into_iter().flat_map(|it| it.credentials);
     all.copied().filter(|name| {
         let is_wanted =
-            |(wished, how): &(String, Variable)| wished == name && *how == Variable::Pass;
+            |(wanted, how): &(String, Variable)| wanted == name && *how == Variable::Pass;
         !adapter.credentials.contains(name) && !own.iter().any(is_wanted)
     })
 }
 
-/// What the user says about a variable.
-fn wished(name: &str, how: &Variable, fill: impl Fn(&str) -> String) -> Option<EnvChange> {
+/// What the user wants done with a variable.
+fn env_change(name: &str, how: &Variable, fill: impl Fn(&str) -> String) -> Option<EnvChange> {
     match how {
         Variable::Set(value) => Some(EnvChange::set(name, fill(value))),
         Variable::Remove => Some(EnvChange::remove(name)),

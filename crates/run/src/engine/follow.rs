@@ -26,7 +26,7 @@ pub(crate) struct Follower {
     run: RunId,
     work_tree: String,
     records: GrowingFile,
-    said: Option<Said>,
+    agent_output: Option<AgentOutput>,
     last_number: u64,
 }
 
@@ -38,7 +38,7 @@ impl Follower {
             run: run.clone(),
             work_tree: work_tree.to_string_lossy().into_owned(),
             records: GrowingFile::new(path, RECORD_CAP),
-            said: None,
+            agent_output: None,
             last_number: 0,
         }
     }
@@ -59,12 +59,12 @@ impl Follower {
             self.last_number = record.seq;
             self.turn_to(&record.event);
         }
-        if let Some(said) = &mut self.said {
-            let events = said.read_on()?;
+        if let Some(output) = &mut self.agent_output {
+            let events = output.read_on()?;
             news.extend(events.into_iter().map(|agent| {
                 let event = Event::Agent {
-                    story: said.story.clone(),
-                    attempt: said.attempt,
+                    story: output.story.clone(),
+                    attempt: output.attempt,
                     agent,
                 };
                 Record::new(self.last_number, now, self.run.clone(), event)
@@ -84,28 +84,28 @@ impl Follower {
                 ..
             }) => {
                 let folder = Path::new(transcript);
-                let mut said = Said::of(folder, *output, story.clone(), *attempt);
-                said.reader.set_folder(&self.work_tree);
-                self.said = Some(said);
+                let mut agent_output = AgentOutput::of(folder, *output, story.clone(), *attempt);
+                agent_output.reader.set_folder(&self.work_tree);
+                self.agent_output = Some(agent_output);
             }
             Event::AttemptFailed { .. }
             | Event::StoryCompleted { .. }
             | Event::RunEnded { .. }
-            | Event::RunStarted { .. } => self.said = None,
+            | Event::RunStarted { .. } => self.agent_output = None,
             _ => {}
         }
     }
 }
 
 /// What the agent of one attempt says.
-struct Said {
+struct AgentOutput {
     story: StoryId,
     attempt: AttemptNumber,
     stream: GrowingFile,
     reader: Box<dyn StreamReader + Send>,
 }
 
-impl Said {
+impl AgentOutput {
     fn of(folder: &Path, output: Output, story: StoryId, attempt: AttemptNumber) -> Self {
         Self {
             story,

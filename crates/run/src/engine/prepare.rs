@@ -11,7 +11,7 @@ use super::agents;
 use super::repair::{OpenVault, interrupted, other_run};
 use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
-use super::{Audience, End, Engine, EngineError, gate_logs};
+use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
 use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
@@ -75,14 +75,14 @@ impl PreparedRun {
         notify.bell.then(|| Listener::new(notify))
     }
 
-    /// Runs the loop; records go to `audience`, and what the user at a screen asks for comes from
+    /// Runs the loop; records go to `sink`, and what the user at a screen asks for comes from
     /// `user`. A screen that is gone stops the run like SIGTERM.
     pub async fn run(
         self,
-        audience: Audience,
+        sink: RecordSink,
         user: Option<mpsc::Receiver<UserCommand>>,
     ) -> Result<End, EngineError> {
-        Box::pin(Engine::new(self, audience, user)?.run()).await
+        Box::pin(Engine::new(self, sink, user)?.run()).await
     }
 
     /// Checks everything that could make the run impossible. None where no story is open and no run

@@ -72,11 +72,11 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         preface: Vec::new(),
     };
     let (records, _) = mpsc::channel(1);
-    let audience = Audience {
+    let sink = RecordSink {
         records,
         detail_level: DetailLevel::Latest,
     };
-    Engine::new(prepared, audience, None).unwrap()
+    Engine::new(prepared, sink, None).unwrap()
 }
 
 /// A machine that was not started.

@@ -45,7 +45,7 @@ impl Notifier {
 
     /// Starts the program if the record is worth a notification.
     pub(crate) fn notify(&mut self, record: &Record) {
-        let Some(notification) = self.listener.hear(record) else {
+        let Some(notification) = self.listener.notification(record) else {
             return;
         };
         let Ok(json) = serde_json::to_vec(record) else {

@@ -17,7 +17,7 @@ pub struct Notification {
 pub struct Listener {
     wanted: Vec<Occasion>,
     change: String,
-    /// That the run ended was just told; the choice that follows is part of it.
+    /// The last notification was the end of the run: the choice that follows is part of it.
     ended: bool,
 }
 
@@ -31,13 +31,13 @@ impl Listener {
         }
     }
 
-    /// Hears a record.
-    pub fn hear(&mut self, record: &Record) -> Option<Notification> {
+    /// What the user is notified of when this is recorded, if anything.
+    pub fn notification(&mut self, record: &Record) -> Option<Notification> {
         if let Event::RunStarted(started) = &record.event {
             self.change.clone_from(&started.change);
             self.ended = false;
         }
-        let (occasion, what) = worth_telling(&record.event)?;
+        let (occasion, what) = occasion_of(&record.event)?;
         if !self.wanted.contains(&occasion) {
             return None;
         }
@@ -52,7 +52,7 @@ impl Listener {
     }
 }
 
-fn worth_telling(event: &Event) -> Option<(Occasion, String)> {
+fn occasion_of(event: &Event) -> Option<(Occasion, String)> {
     match event {
         Event::RunEnded(ended) => Some(how_it_ended(ended)),
         Event::Waiting { reason, until, .. } => {
@@ -128,7 +128,7 @@ mod tests {
         });
         listener.change = "c".to_owned();
         let events = events.into_iter();
-        let said = events.filter_map(|event| listener.hear(&record(event)));
+        let said = events.filter_map(|event| listener.notification(&record(event)));
         said.map(|it| format!("{:?} {}", it.occasion, it.message))
             .collect()
     }

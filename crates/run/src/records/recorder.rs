@@ -29,7 +29,7 @@ const MOST_WAITING: usize = 64;
 pub(crate) struct Recorder {
     file: RecordFile,
     run: RunId,
-    audience: mpsc::Sender<Vec<Record>>,
+    sink: mpsc::Sender<Vec<Record>>,
     /// What an agent said, not sent yet.
     waiting: Vec<Record>,
     /// Lines for the file of what waits.
@@ -43,13 +43,13 @@ impl Recorder {
     pub(crate) fn open(
         folder: &Path,
         run: RunId,
-        audience: mpsc::Sender<Vec<Record>>,
+        sink: mpsc::Sender<Vec<Record>>,
         notifier: Option<Notifier>,
     ) -> Result<Self, FileError> {
         Ok(Self {
             file: RecordFile::open(folder)?,
             run,
-            audience,
+            sink,
             waiting: Vec::new(),
             unwritten: Vec::new(),
             notifier,
@@ -112,7 +112,7 @@ impl Recorder {
         self.write_down()?;
         if !self.waiting.is_empty() {
             // A face that is gone is no reason to stop the run.
-            let _ = self.audience.send(std::mem::take(&mut self.waiting)).await;
+            let _ = self.sink.send(std::mem::take(&mut self.waiting)).await;
         }
         Ok(())
     }

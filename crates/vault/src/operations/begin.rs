@@ -176,7 +176,7 @@ impl Vault {
         let (tree, mut notices) = self.write_tree(&TreeOrder {
             base: None,
             id: &checkpoint,
-            taken: &scanned,
+            scanned: &scanned,
             by_git: if control.is_sparse() {
                 Some(Reason::Sparse)
             } else {

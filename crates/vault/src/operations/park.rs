@@ -153,7 +153,7 @@ impl Vault {
             &TreeOrder {
                 base: Some(&base),
                 id: &id,
-                taken: &scanned,
+                scanned: &scanned,
                 by_git: None,
                 paths: &paths,
                 modules: &[],

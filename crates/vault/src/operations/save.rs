@@ -162,7 +162,7 @@ impl Vault {
         let (tree, not_stored) = self.write_tree(&TreeOrder {
             base: Some(base),
             id: &snapshot,
-            taken: &scanned,
+            scanned: &scanned,
             by_git: base.control.is_sparse().then_some(Reason::Sparse),
             paths: &paths,
             modules: &modules,
@@ -202,7 +202,7 @@ impl Vault {
         };
         let paths = order.paths.iter().chain(order.modules);
         self.tree
-            .check_room_for(&self.repo, &folder, &order.taken.manifest, paths)?;
+            .check_room_for(&self.repo, &folder, &order.scanned.manifest, paths)?;
         self.repo.write_tree(order)
     }
 

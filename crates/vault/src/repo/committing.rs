@@ -57,7 +57,7 @@ pub(crate) struct TreeOrder<'a> {
     pub base: Option<&'a Snapshot>,
     /// The snapshot the new index belongs to.
     pub id: &'a str,
-    pub taken: &'a Scanned,
+    pub scanned: &'a Scanned,
     /// Why git has to write it, where that is known already.
     pub by_git: Option<Reason>,
     /// Files and links that changed or are gone.
@@ -125,12 +125,13 @@ impl Repo {
         create_private_folder_above(&index)?;
         // Git looks again at files that are not older than the index it has: none of what changed
         // since the tree was scanned may pass for older.
-        let taken = u64::try_from(order.taken.manifest.scanned_ns - TICK_NS).unwrap_or_default();
-        let taken = SystemTime::UNIX_EPOCH + Duration::from_nanos(taken);
+        let scanned =
+            u64::try_from(order.scanned.manifest.scanned_ns - TICK_NS).unwrap_or_default();
+        let scanned = SystemTime::UNIX_EPOCH + Duration::from_nanos(scanned);
         place(&index, |file| {
             use std::io::Write as _;
             file.write_all(&edited.bytes)?;
-            file.set_times(fs::FileTimes::new().set_modified(taken))
+            file.set_times(fs::FileTimes::new().set_modified(scanned))
         })?;
         Ok(edited.root)
     }
@@ -149,7 +150,7 @@ impl Repo {
         let git = self.without_piped_attributes(&git, &paths);
         forget(&git, order.unstaged)?;
         if let Some(base) = order.base {
-            forget(&git, &to_forget(base, order.taken))?;
+            forget(&git, &to_forget(base, order.scanned))?;
         }
         let notices = self.update_index(&git, &paths)?;
         let tree = git.id(["write-tree", "--missing-ok"])?;
@@ -273,7 +274,7 @@ fn stage(
         if !is_plain_name(path) {
             return Err(Reason::OddName(show(path)));
         }
-        let entry = order.taken.manifest.entries.get(path);
+        let entry = order.scanned.manifest.entries.get(path);
         let Some(entry) = entry.filter(|entry| matches!(entry.kind, Kind::File | Kind::Link))
         else {
             edits.insert(path.clone(), None);

@@ -26,12 +26,12 @@ pub(crate) struct Staged {
 }
 
 impl Repo {
-    /// Compares the agent's index with the checkpoint; `taken` learns what belongs into commits.
+    /// Compares the agent's index with the checkpoint; `scanned` learns what belongs into commits.
     pub(crate) fn staged(
         &self,
         current: &Current,
         base: &Snapshot,
-        taken: &mut Scanned,
+        scanned: &mut Scanned,
     ) -> Result<Staged> {
         let mut staged = Staged::default();
         if self.index_is_as_left(base) {
@@ -45,7 +45,7 @@ impl Repo {
         // An unreadable index says nothing.
         let listing = listing.unwrap_or_default();
         let mut fields = nul_separated(&listing);
-        let entries = &mut Arc::make_mut(&mut taken.manifest).entries;
+        let entries = &mut Arc::make_mut(&mut scanned.manifest).entries;
         while let (Some(meta), Some(path)) = (fields.next(), fields.next()) {
             let mode = meta.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
             let entry = entries.get_mut(path).filter(|entry| holds_bytes(entry));

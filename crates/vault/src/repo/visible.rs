@@ -221,10 +221,10 @@ fn is_behind_link(top: &Path, path: &[u8]) -> bool {
 
 /// Paths to remove from the private index before they are added: those git would treat as
 /// unchanged, and in a sparse checkout those it would take for not meant to be here.
-pub(crate) fn to_forget(base: &Snapshot, taken: &Scanned) -> Vec<Vec<u8>> {
-    let mut paths = unnoticeable(&taken.changes, &base.manifest, &taken.manifest);
+pub(crate) fn to_forget(base: &Snapshot, scanned: &Scanned) -> Vec<Vec<u8>> {
+    let mut paths = unnoticeable(&scanned.changes, &base.manifest, &scanned.manifest);
     if base.control.is_sparse() {
-        paths.extend(taken.changes.created.iter().cloned());
+        paths.extend(scanned.changes.created.iter().cloned());
     }
     paths
 }
