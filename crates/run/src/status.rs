@@ -287,7 +287,8 @@ impl Status {
 fn state(place: &Whereabouts, progress: &Progress) -> State {
     let is_busy = place.owner.is_some();
     match (progress.outcome(), &progress.doing) {
-        _ if !place.is_open => State::Finished,
+        // The journal closes a run before the record says how: until then its process is at work.
+        _ if !place.is_open && (progress.finish.is_some() || !is_busy) => State::Finished,
         (None, _) if !is_busy => State::Interrupted,
         (Some(_), _) if !is_busy => State::Stopped,
         (Some(_), _) => State::Choosing,

@@ -118,6 +118,16 @@ fn a_run_stands_where_journal_lock_and_records_say() {
             State::Finished,
             resume,
         ),
+        // Closed in the journal, and the record of it is not written yet.
+        (vec![begun(), done()], false, true, State::Choosing, attach),
+        // Its process was killed before it wrote that record.
+        (
+            vec![begun(), done()],
+            false,
+            false,
+            State::Finished,
+            "ralphtool log last",
+        ),
         // The finish was taken back.
         (
             vec![begun(), done(), keep()],
