@@ -6,6 +6,7 @@
 pub(crate) mod agents;
 mod all;
 pub mod file;
+mod file_text;
 pub mod files;
 mod gate;
 mod key_table;

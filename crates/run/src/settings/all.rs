@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
-use super::file::FileText;
+use super::file_text::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};

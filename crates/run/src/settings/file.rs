@@ -5,15 +5,14 @@
 
 mod claims;
 
-use std::collections::BTreeMap;
-
 use toml::de::DeTable;
 
 use super::all::{SECTIONS, TOP};
+use super::file_text::FileText;
 use super::keys::top_names;
 use super::trust::Claim;
-use super::value::{FromTable, Item, Key, Mistake, table};
-use super::{Origin, PartialSettings, SettingsProblem, Sourced};
+use super::value::{Mistake, table};
+use super::{PartialSettings, SettingsProblem};
 
 /// A file that may ask for things the user has not allowed.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,25 +42,7 @@ pub fn read(path: &str, text: &str) -> Result<Reading, SettingsProblem> {
     })
 }
 
-/// The text of a settings file, with the place of everything in it.
-pub(super) struct FileText<'a> {
-    /// What messages call the file.
-    path: &'a str,
-    text: &'a str,
-}
-
-impl<'a> FileText<'a> {
-    fn document(&self) -> Result<DeTable<'a>, SettingsProblem> {
-        let document = DeTable::parse(self.text).map_err(|error| {
-            self.problem(Mistake {
-                offset: error.span().unwrap_or_default().start,
-                message: error.message().to_owned(),
-                hint: None,
-            })
-        })?;
-        Ok(document.into_inner())
-    }
-
+impl FileText<'_> {
     fn settings(&self, document: &DeTable<'_>) -> Result<PartialSettings, SettingsProblem> {
         let settings = self.read_keys(document);
         settings.map_err(|mistake| self.problem(mistake))
@@ -86,42 +67,5 @@ impl<'a> FileText<'a> {
             }
         }
         Ok(settings)
-    }
-
-    /// Tables such as `[agents.mine]`, each with where its name stands.
-    pub(super) fn tables_by_name<T: FromTable>(
-        &self,
-        item: &Item<'_>,
-    ) -> Result<BTreeMap<String, Sourced<T>>, Mistake> {
-        let entries = table(item)?.iter();
-        entries
-            .map(|(key, item)| {
-                let name = key.get_ref().clone().into_owned();
-                Ok((name, self.sourced(key, T::from_table(key, item)?)))
-            })
-            .collect()
-    }
-
-    pub(super) fn sourced<T>(&self, key: &Key<'_>, value: T) -> Sourced<T> {
-        let (line, _) = self.position(key.span().start);
-        let path = self.path.to_owned();
-        Sourced::new(value, Origin::File { path, line })
-    }
-
-    fn problem(&self, mistake: Mistake) -> SettingsProblem {
-        let (line, column) = self.position(mistake.offset);
-        SettingsProblem {
-            place: format!("{}:{line}:{column}", self.path),
-            message: mistake.message,
-            hint: mistake.hint,
-        }
-    }
-
-    /// Line and column, both from 1, of a byte offset.
-    fn position(&self, offset: usize) -> (usize, usize) {
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        (line, column)
     }
 }

@@ -4,7 +4,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::FileText;
+use crate::settings::file_text::FileText;
 use crate::settings::keys::{KeyTable, TABLES};
 use crate::settings::trust::Claim;
 use crate::settings::value::{Item, Key};
