@@ -20,7 +20,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// The exit code of a shell for a program that is not there.
 const NOT_FOUND: i32 = 127;
 
-/// What became of a request to start a process.
+/// The outcome of a request to start a process.
 #[derive(Debug)]
 pub(crate) enum Spawned {
     Running(Pid),

@@ -39,7 +39,7 @@ impl Machine {
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
         let uses_retry = match consequence(failure.kind) {
             Consequence::Retry => true,
-            Consequence::Wait => self.has_waited_enough(&attempt, &failure),
+            Consequence::Wait => self.note_limit(&attempt, &failure),
             Consequence::Replace | Consequence::Skip | Consequence::Stop => false,
         };
         self.request(Step::Park(Setback {
@@ -136,10 +136,10 @@ impl Machine {
         self.go_on(story)
     }
 
-    /// Notes an agent's limit. True if it is an outage that the run no longer waits for without
-    /// using a retry: an API that stays away may be one that was never there. While another agent
-    /// can work, that does not matter.
-    fn has_waited_enough(&mut self, attempt: &Attempt, failure: &AttemptFailure) -> bool {
+    /// Notes an agent's limit; returns true if waiting for it uses a retry. That is so after a long
+    /// outage, because an API that stays away may be one that was never there, and only while no
+    /// other agent can work.
+    fn note_limit(&mut self, attempt: &Attempt, failure: &AttemptFailure) -> bool {
         let agent = &attempt.choice.agent;
         let limits = self.availability.count_limit(agent);
         let until = self.wait_until(limits, failure);

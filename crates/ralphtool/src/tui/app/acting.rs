@@ -172,7 +172,7 @@ impl App {
     /// The user wants to leave.
     fn leave(&mut self) {
         let at_work = self.is_at_work();
-        // The loop waits for the user to choose what becomes of the branch.
+        // The loop waits for the user to choose how to finish the branch.
         let run = self.run.as_ref();
         let is_choosing = run.is_some_and(|run| run.progress.ended.is_some());
         match self.screen {

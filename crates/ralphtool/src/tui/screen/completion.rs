@@ -1,4 +1,4 @@
-//! The end of a run: why it ended, how far it came, and the choice of what becomes of the branch.
+//! The end of a run: why it ended, how far it came, and the choice of how to finish the branch.
 
 use ratatui::Frame;
 use ratatui::layout::Constraint::{Length, Max};
