@@ -92,6 +92,8 @@ pub struct Resumption {
     pub notes: Notes,
     /// Gates that were red where the run began.
     pub red_before: Vec<String>,
+    /// Gates that are red in the work that is done.
+    pub red_in_work: BTreeSet<String>,
 }
 
 /// The loop over one change.
@@ -139,6 +141,8 @@ pub struct Machine {
     under_way: Option<FinishChoice>,
     /// What each gate said about the last checkpoint.
     checkpoint_verdicts: CheckpointVerdicts,
+    /// Gates that are red in the work that is done, as they were before it.
+    red_in_work: BTreeSet<String>,
     /// The story that was done last.
     last_done: Option<StoryId>,
     /// How many retries the stories that are done took.
@@ -308,6 +312,7 @@ impl Machine {
             over_since: None,
             under_way: None,
             checkpoint_verdicts,
+            red_in_work: earlier.red_in_work,
             last_done: None,
             retries_used: BTreeMap::new(),
             effects: Vec::new(),

@@ -132,7 +132,11 @@ fn style(state: RunState) -> Style {
         RunState::AtWork => STRONG,
         RunState::AllDone | RunState::StoryDone => GOOD,
         RunState::Exhausted | RunState::Broken => BAD,
-        RunState::Interrupted | RunState::Stopped | RunState::Skipped | RunState::Limited => WARN,
+        RunState::Unverified
+        | RunState::Interrupted
+        | RunState::Stopped
+        | RunState::Skipped
+        | RunState::Limited => WARN,
     }
 }
 

@@ -17,7 +17,7 @@ use ralph_run::settings::{AgentList, GateSettings, OnFinish, PartialSettings, So
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    all stories are done, or there was nothing left to do
-  1    a story used up its retries, or was skipped on request
+  1    a story used up its retries or was skipped, or a gate is red as before the run
   2    bad usage, or refused to start; nothing was touched
   3    a limit ended the run: the budget, a wait that would take too long, or not logged in
   4    git or the system failed; state is safe, the message says how to go on

@@ -23,7 +23,10 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const fn of_outcome(outcome: &Outcome) -> Style {
     match outcome {
         Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
-        Outcome::Stopped | Outcome::Limited { .. } | Outcome::Skipped { .. } => WARN.bold(),
+        Outcome::Unverified { .. }
+        | Outcome::Stopped
+        | Outcome::Limited { .. }
+        | Outcome::Skipped { .. } => WARN.bold(),
         Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
     }
 }

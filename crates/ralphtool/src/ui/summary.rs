@@ -64,7 +64,7 @@ impl<'a> Summary<'a> {
         figures.extend(cost.map(|cost| ("cost", cost)));
         // A gate that was red before lets stories pass; the user should not have to find that in the log.
         if matches!(ended.outcome, Outcome::AllDone | Outcome::StoryDone) {
-            let red = self.progress.red_gates.iter().map(String::as_str);
+            let red = self.progress.red_in_work.iter().map(String::as_str);
             figures.extend(words::still_red(red).map(|text| ("gates", text)));
         }
         figures.push(("branch", self.branch_and_head()));
@@ -118,7 +118,12 @@ impl<'a> Summary<'a> {
         let ended = self.ended;
         let mut next = self.to_review();
         let open = ended.stories_done < ended.stories_total;
-        if open && ended.outcome != Outcome::AllDone {
+        let is_left = match ended.outcome {
+            Outcome::AllDone => false,
+            Outcome::Unverified { .. } => self.progress.has_open_stories(),
+            _ => true,
+        };
+        if open && is_left {
             // Where the work went home, the run is over.
             let command = if self.is_cleaned_up() {
                 format!("ralphtool loop {}", shell(&self.change))
@@ -143,7 +148,7 @@ impl<'a> Summary<'a> {
 
     /// How to review the work, if this run did any.
     fn to_review(&self) -> Vec<(String, &'static str)> {
-        let done = matches!(self.ended.outcome, Outcome::AllDone | Outcome::StoryDone);
+        let done = self.ended.outcome.is_done();
         if !self.has_commits() && !done {
             return Vec::new();
         }
@@ -191,7 +196,9 @@ impl<'a> Summary<'a> {
 /// The lines below the headline.
 fn reason(outcome: &Outcome) -> Vec<String> {
     match outcome {
-        Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped => Vec::new(),
+        Outcome::AllDone | Outcome::StoryDone | Outcome::Unverified { .. } | Outcome::Stopped => {
+            Vec::new()
+        }
         Outcome::Skipped { stories } => {
             let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
             vec![format!("skipped: {}", ids.join(", "))]

@@ -9,7 +9,9 @@ use super::text::clean;
 use ralph_agents::agent_event::Usage;
 pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::history::RunState;
-use ralph_run::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, Request};
+use ralph_run::records::event::{
+    BudgetLimits, FailureKind, FinishChoice, Outcome, Request, red_since_before,
+};
 
 /// A number of things: `1 story`, `2 stories`.
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
@@ -170,6 +172,12 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
         }
         Outcome::AllDone => "all stories are done".to_owned(),
         Outcome::StoryDone => "the story is done".to_owned(),
+        Outcome::Unverified { gates } => {
+            format!(
+                "done, but not verified: {}",
+                clean(&red_since_before(gates))
+            )
+        }
         Outcome::Skipped { stories } => {
             let skipped = count(stories.len(), "story");
             format!("done, but for {skipped} skipped on request")
@@ -191,6 +199,7 @@ pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String
         RunState::Interrupted => "interrupted",
         RunState::AllDone => "all done",
         RunState::StoryDone => "story done",
+        RunState::Unverified => "done, not verified",
         RunState::Exhausted => "a story failed",
         RunState::Stopped => "stopped",
         RunState::Skipped => "stories skipped",

@@ -70,7 +70,7 @@ fn all_blocks() -> Vec<Block> {
 /// How to make the program print something: from its first line.
 type Situation = (&'static str, fn() -> String);
 
-const SITUATIONS: [Situation; 19] = [
+const SITUATIONS: [Situation; 20] = [
     (
         "error: `ralphtool.toml` asks for 1 permission that you have not given",
         || {
@@ -106,6 +106,10 @@ const SITUATIONS: [Situation; 19] = [
     }),
     (
         "gate `tests` is red (exit code 101), as it was before the attempt",
+        || gated("baseline = true"),
+    ),
+    (
+        "`add-retry`: done, but not verified: gate `tests` red since before the run",
         || gated("baseline = true"),
     ),
     ("error: there is no terminal to show the run on", || {

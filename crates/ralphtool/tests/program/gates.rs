@@ -301,8 +301,9 @@ fn changes_by_a_gate_that_removes_everything_are_reverted_and_the_summary_names_
         "[[gate]]\nname = \"wipe\"\nrun = \"test ! -e story-1.txt || rm -rf ./* .git\"\n\
          [[gate]]\nname = \"no\"\nrun = \"exit 3\"\n",
     );
-    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
-    assert!(said.contains("`no` still red, as before"), "{said}");
+    let said = sandbox.run(&["loop", "c"]).ends_with(1).stdout;
+    let headline = "`c`: done, but not verified: gate `no` red since before the run";
+    assert!(said.contains(headline), "{said}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
     assert_eq!(sandbox.read("story-2.txt"), "work\n");
 }
@@ -327,7 +328,7 @@ fn damage_by_an_earlier_run_of_the_change_is_not_red_before() {
     // The gate was red where the work began, and still is.
     let red = gated(&gate.replace("! -e story-1.txt", "-e never"));
     red.run(&["loop", "c", "--story", "1"]).ends_with(0);
-    red.run(&["loop", "c", "--story", "2"]).ends_with(0);
+    red.run(&["loop", "c", "--story", "2"]).ends_with(1);
     assert_eq!(warned(&red, "red_before").len(), 1, "{:?}", red.warnings());
     // Abandoned work is reverted: a gate that is red then was red before.
     again.run(&["finish", "--abandon"]).ends_with(0);
@@ -336,5 +337,5 @@ fn damage_by_an_earlier_run_of_the_change_is_not_red_before() {
     gone.run(&["loop", "c", "--max-retries", "0"]).ends_with(1);
     gone.run(&["finish", "--abandon"]).ends_with(0);
     gone.write("story-1.txt", "mine\n");
-    gone.run(&["loop", "c"]).ends_with(0);
+    gone.run(&["loop", "c"]).ends_with(1);
 }

@@ -219,6 +219,7 @@ fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
         attempts: open.attempts,
         notes: so_far.notes,
         red_before: so_far.red_before,
+        red_in_work: so_far.red_in_work,
     }
 }
 

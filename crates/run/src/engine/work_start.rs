@@ -29,8 +29,8 @@ pub(super) fn gates_at_work_start(
         if past.standing == Standing::TakenBack || finish == Some(FinishChoice::Abandon) {
             continue;
         }
-        // Work that passed is where new work begins.
-        if past.change != change || progress.outcome() == Some(&Outcome::AllDone) {
+        // Work that is done is where new work begins.
+        if past.change != change || has_done_all(&progress) {
             break;
         }
         for gate in progress.header.iter().flat_map(|header| &header.gates) {
@@ -38,4 +38,12 @@ pub(super) fn gates_at_work_start(
         }
     }
     gates
+}
+
+fn has_done_all(progress: &Progress) -> bool {
+    match progress.outcome() {
+        Some(Outcome::AllDone) => true,
+        Some(Outcome::Unverified { .. }) => progress.stories_done == progress.stories_total,
+        _ => false,
+    }
 }

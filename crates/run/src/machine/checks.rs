@@ -244,6 +244,14 @@ impl Machine {
         let gates = &self.setup.policy.gates;
         self.checkpoint_verdicts
             .judged(&commit, &verified.verdicts, gates);
+        for (gate, verdict) in verified.verdicts.iter().enumerate() {
+            match verdict {
+                Verdict::Green => self.note_work(gate, false),
+                Verdict::Red => self.note_work(gate, true),
+                // A gate at the end has not judged it yet.
+                Verdict::Unknown | Verdict::Remembered => {}
+            }
+        }
         self.retries_used
             .insert(id.story.clone(), story.carry.retries_used);
         self.last_done = Some(id.story.clone());
@@ -267,7 +275,7 @@ impl Machine {
         let mut gates = self.policy().gates.iter();
         let is_judged_whole = gates.any(|gate| gate.when == When::End);
         if self.policy().only_story.is_some() && !is_judged_whole {
-            return self.end(Outcome::StoryDone);
+            return self.end_done(Outcome::StoryDone);
         }
         self.read_backlog()
     }

@@ -177,7 +177,7 @@ impl Machine {
     fn exit_code(&self, outcome: &Outcome) -> u8 {
         match outcome {
             Outcome::AllDone | Outcome::StoryDone => 0,
-            Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
+            Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
             Outcome::Limited { .. } => 3,
             Outcome::Broken { .. } => 4,
             Outcome::Stopped => match self.stop.map(|stop| stop.by) {

@@ -112,7 +112,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             require_changes: rules.1,
             max_retries: rules.2,
             on_finish: rules.3,
-            gates: gates.into_iter().map(any_gate).collect(),
+            gates: gates.into_iter().enumerate().map(any_gate).collect(),
             idle_timeout: times.0,
             total_timeout: times.1,
             max_wait: times.2,
@@ -143,11 +143,11 @@ fn odd_answer(pick: u8, ticket: Ticket) -> Input {
     }
 }
 
-fn any_gate((baseline, at_the_end): (bool, bool)) -> Gate {
+fn any_gate((place, (baseline, at_the_end)): (usize, (bool, bool))) -> Gate {
     let when = [When::Story, When::End][usize::from(at_the_end)];
     Gate {
         when,
-        ..gate("g", baseline)
+        ..gate(&format!("g{place}"), baseline)
     }
 }
 
@@ -590,11 +590,14 @@ impl World {
                 assert!(!self.leaving, "no user can be asked");
             }
             Effect::Announce(event) => self.hear(event),
-            Effect::End { outcome, .. } => {
+            Effect::End { outcome, exit_code } => {
                 assert!(nothing_runs, "something outlives the run");
+                self.see_verified(outcome, *exit_code);
                 assert!(self.order.run_ended, "an end without a word");
                 let is_broken = matches!(outcome, Outcome::Broken { .. });
-                if *outcome == Outcome::AllDone && self.tree != Tree::Untouched {
+                let is_unverified = matches!(outcome, Outcome::Unverified { .. });
+                let is_all = self.policy.only_story.is_none() && is_unverified;
+                if (*outcome == Outcome::AllDone || is_all) && self.tree != Tree::Untouched {
                     self.see_all_done();
                 }
                 let is_at_rest = matches!(self.tree, Tree::Untouched | Tree::AtCheckpoint);
@@ -629,6 +632,20 @@ impl World {
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
             let was_red = gate.baseline && self.before[index] == Some(false);
             assert!(self.gates[&index] || was_red, "a commit with a red gate");
+        }
+    }
+
+    /// Work in which a gate is red is never just done.
+    fn see_verified(&self, outcome: &Outcome, exit_code: u8) {
+        let red = self.progress.red_in_work.iter().cloned();
+        match outcome {
+            Outcome::Unverified { gates } => {
+                assert_eq!((gates, exit_code), (&red.collect(), 1));
+            }
+            Outcome::AllDone | Outcome::StoryDone => {
+                assert_eq!((red.count(), exit_code), (0, 0));
+            }
+            _ => assert_ne!(exit_code, 0),
         }
     }
 

@@ -494,6 +494,13 @@ pub(super) fn end(outcome: Outcome, exit_code: u8) -> Effect {
     Effect::End { outcome, exit_code }
 }
 
+/// Done, with this gate red since before the run.
+pub(super) fn unverified(gate: &str) -> Outcome {
+    Outcome::Unverified {
+        gates: vec![gate.to_owned()],
+    }
+}
+
 pub(super) fn disk_full() -> Outcome {
     Outcome::Broken {
         reason: "could not write: disk full".to_owned(),

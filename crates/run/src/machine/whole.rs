@@ -34,7 +34,31 @@ impl Machine {
                 gate: 0,
                 story,
             }),
-            None => self.end(outcome),
+            None => self.end_done(outcome),
+        }
+    }
+
+    /// Ends the run with this outcome. Work that is done is not verified where gates are red in it,
+    /// as they were before it.
+    pub(super) fn end_done(&mut self, outcome: Outcome) -> Phase {
+        let gates = self.policy().gates.iter().map(|gate| &gate.name);
+        let red: Vec<String> = gates
+            .filter(|gate| self.red_in_work.contains(*gate))
+            .cloned()
+            .collect();
+        if outcome.is_done() && !red.is_empty() {
+            return self.end(Outcome::Unverified { gates: red });
+        }
+        self.end(outcome)
+    }
+
+    /// Takes note of what a gate says about work that counts.
+    pub(super) fn note_work(&mut self, gate: usize, is_red: bool) {
+        let name = self.gate_name(gate);
+        if is_red {
+            self.red_in_work.insert(name);
+        } else {
+            self.red_in_work.remove(&name);
         }
     }
 
@@ -51,7 +75,7 @@ impl Machine {
         let gates = &self.setup.policy.gates;
         let mut rest = gates.iter().enumerate().skip(whole.gate);
         let Some((gate, _)) = rest.find(|(_, gate)| gate.when == When::End) else {
-            return self.end(whole.outcome);
+            return self.end_done(whole.outcome);
         };
         whole.gate = gate;
         let last = self.attempts.get(&whole.story).copied().unwrap_or(0);
@@ -76,6 +100,7 @@ impl Machine {
         let gate = whole.gate;
         self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
         whole.gate += 1;
+        self.note_work(gate, result != GateResult::Passed);
         let GateResult::Failed { how, tail } = result else {
             return self.next_whole(whole);
         };

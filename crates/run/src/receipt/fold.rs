@@ -6,7 +6,7 @@ use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
     Spending, StoryReceipt, StoryResult, Totals,
 };
-use crate::records::event::{GateResult, Outcome, Record};
+use crate::records::event::{GateResult, Outcome, Record, red_since_before};
 use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
@@ -224,6 +224,7 @@ fn failures(story: &StoryReceipt) -> usize {
 fn reason(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped | Outcome::Skipped { .. } => None,
+        Outcome::Unverified { gates } => Some(red_since_before(gates)),
         Outcome::Exhausted { story, reason, .. } => {
             Some(format!("story `{story}` used up its attempts: {reason}"))
         }

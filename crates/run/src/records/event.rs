@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::policy::budget::{Budget, UsedUp};
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
-use crate::words::in_ms;
+use crate::words::{in_ms, quoted};
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -506,6 +506,11 @@ pub enum Outcome {
     AllDone,
     /// Just the story asked for is complete.
     StoryDone,
+    /// The work is done, and gates that were red before it are still red.
+    Unverified {
+        /// Names of the gates.
+        gates: Vec<String>,
+    },
     /// Every story is complete (or set aside), but for those the user skipped.
     Skipped {
         /// The stories that were skipped and are open.
@@ -544,6 +549,12 @@ impl From<UsedUp> for Outcome {
     }
 }
 
+/// What keeps work that is done from being verified.
+pub fn red_since_before(gates: &[String]) -> String {
+    let noun = if gates.len() == 1 { "gate" } else { "gates" };
+    format!("{noun} {} red since before the run", quoted(gates))
+}
+
 impl Outcome {
     /// Whether a run that ended so and was not finished can go on with what is left.
     pub const fn can_go_on(&self) -> bool {
@@ -552,7 +563,17 @@ impl Outcome {
             | Self::Exhausted { .. }
             | Self::Stopped
             | Self::Limited { .. } => true,
-            Self::AllDone | Self::StoryDone | Self::Broken { .. } => false,
+            Self::AllDone | Self::StoryDone | Self::Unverified { .. } | Self::Broken { .. } => {
+                false
+            }
         }
+    }
+
+    /// Whether the work that was asked for is done, verified or not.
+    pub const fn is_done(&self) -> bool {
+        matches!(
+            self,
+            Self::AllDone | Self::StoryDone | Self::Unverified { .. }
+        )
     }
 }

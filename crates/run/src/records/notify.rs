@@ -1,6 +1,6 @@
 //! What is worth a notification to a user who is not watching, and in which words.
 
-use super::event::{Event, Outcome, Record, RunEnded};
+use super::event::{Event, Outcome, Record, RunEnded, red_since_before};
 use crate::settings::{NotifySettings, Occasion};
 
 /// Something to tell.
@@ -75,6 +75,7 @@ fn how_it_ended(ended: &RunEnded) -> (Occasion, String) {
             return (Occasion::Exhausted, what);
         }
         Outcome::AllDone | Outcome::StoryDone => done,
+        Outcome::Unverified { gates } => format!("{}, {done}", red_since_before(gates)),
         Outcome::Skipped { .. } => format!("{done}, some skipped"),
         Outcome::Stopped => format!("stopped, {done}"),
         Outcome::Limited { reason } => format!("ended: {reason}, {done}"),

@@ -50,8 +50,8 @@ pub struct Progress {
     pub reopened: Option<(StoryId, String)>,
     /// Gates that judge the whole change and were red where the run began.
     pub red_before: Vec<String>,
-    /// Gates that were red when they last judged work: in work that is done they were so before.
-    pub red_gates: BTreeSet<String>,
+    /// Gates that are red in the work that is done, as they were before it.
+    pub red_in_work: BTreeSet<String>,
     /// Warnings so far.
     pub warnings: Vec<Warning>,
     /// The last attempt that failed.
@@ -247,6 +247,16 @@ impl Progress {
         u32::try_from(open.saturating_sub(settled.count())).unwrap_or(u32::MAX)
     }
 
+    /// Whether a story is left that is neither done nor deferred.
+    pub fn has_open_stories(&self) -> bool {
+        self.stories.iter().any(|story| {
+            !matches!(
+                story.state,
+                StoryStanding::Done | StoryStanding::Completed(_) | StoryStanding::Deferred
+            )
+        })
+    }
+
     /// The story that is worked on.
     pub fn current_story(&self) -> Option<&StoryProgress> {
         let is_running = |story: &&StoryProgress| story.state == StoryStanding::Running;
@@ -402,16 +412,12 @@ impl Progress {
     }
 
     fn on_gate_finished(&mut self, finished: &GateFinished) {
-        let gate = &finished.gate;
-        match (finished.baseline, &finished.result) {
-            (true, GateResult::Failed { .. }) => self.red_before.push(gate.clone()),
-            (true, GateResult::Passed) => {}
-            (false, GateResult::Failed { .. }) => {
-                self.red_gates.insert(gate.clone());
-            }
-            (false, GateResult::Passed) => {
-                self.red_gates.remove(gate);
-            }
+        let is_red = finished.result != GateResult::Passed;
+        if finished.baseline && is_red {
+            self.red_before.push(finished.gate.clone());
+        }
+        if finished.whole {
+            self.note_work(&finished.gate, is_red);
         }
         self.doing = Doing::Between;
         let progress = self.story_mut(&finished.story);
@@ -421,8 +427,40 @@ impl Progress {
         }
     }
 
+    /// Takes note of what a gate says about work that counts.
+    fn note_work(&mut self, gate: &str, is_red: bool) {
+        if is_red {
+            self.red_in_work.insert(gate.to_owned());
+        } else {
+            self.red_in_work.remove(gate);
+        }
+    }
+
+    /// What the gates said about the attempt that completed a story.
+    fn judge_work(&mut self, story: &StoryId) {
+        let Some(story) = self.stories.iter().find(|it| it.id == *story) else {
+            return;
+        };
+        let Some(last) = story.attempts.last() else {
+            return;
+        };
+        let results = story.gates_of(last.number);
+        let results: Vec<(String, bool)> = results
+            .filter_map(|gate| {
+                Some((
+                    gate.name.clone(),
+                    *gate.result.as_ref()? != GateResult::Passed,
+                ))
+            })
+            .collect();
+        for (gate, is_red) in results {
+            self.note_work(&gate, is_red);
+        }
+    }
+
     fn on_story_completed(&mut self, completed: &StoryCompleted, at: Timestamp) {
         let story = &completed.story;
+        self.judge_work(story);
         self.reopened.take_if(|(reopened, _)| reopened == story);
         self.make_up_usage(story, &completed.usage);
         self.settle(AttemptStanding::Succeeded);

@@ -48,6 +48,8 @@ pub enum RunState {
     AllDone,
     /// Just the story asked for is complete.
     StoryDone,
+    /// The work is done, and gates that were red before it are still red.
+    Unverified,
     /// A story used up its retries.
     Exhausted,
     /// The user stopped it.
@@ -68,6 +70,7 @@ impl RunSummary {
             state: match progress.outcome() {
                 Some(Outcome::AllDone) => RunState::AllDone,
                 Some(Outcome::StoryDone) => RunState::StoryDone,
+                Some(Outcome::Unverified { .. }) => RunState::Unverified,
                 Some(Outcome::Exhausted { .. }) => RunState::Exhausted,
                 Some(Outcome::Stopped) => RunState::Stopped,
                 Some(Outcome::Skipped { .. }) => RunState::Skipped,

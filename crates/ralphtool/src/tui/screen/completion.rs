@@ -237,12 +237,13 @@ fn why(run: &Run) -> Vec<Line<'static>> {
     let headline = words::outcome(outcome, open);
     let (mark, style) = match outcome {
         Outcome::AllDone | Outcome::StoryDone => ("✓", GOOD),
+        Outcome::Unverified { .. } => ("!", WARN),
         Outcome::Stopped | Outcome::Skipped { .. } => ("‖", WARN),
         Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => ("✗", BAD),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
-        let red = progress.red_gates.iter().map(String::as_str);
+        let red = progress.red_in_work.iter().map(String::as_str);
         let red = words::still_red(red).map(|red| format!("! gates: {red}"));
         lines.extend(red.map(|red| wrap::styled(red, WARN)));
     }

@@ -116,9 +116,11 @@ fn a_gate_has_a_name_a_command_and_a_time() {
 fn a_gate_without_a_baseline_fails_even_if_it_was_red_before() {
     let gate = "[[gate]]\nname = \"red\"\nrun = \"false\"\n";
     let sandbox = with("max_retries = 0", gate);
-    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(sandbox.failures(), Vec::<String>::new());
     let sandbox = with("max_retries = 0", &format!("{gate}baseline = false\n"));
     sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(sandbox.failures().len(), 1);
     assert_eq!(sandbox.events_named("gate_finished").len(), 1);
 }
 

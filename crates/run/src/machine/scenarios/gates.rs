@@ -151,6 +151,72 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
     assert_eq!(story.gates, ["fmt"]);
 }
 
+/// A machine whose one gate was red before story 1, which is being saved.
+fn red_before_story_1(policy: Policy) -> Script {
+    let mut script = Script::start(policy);
+    script.give(|ticket| backlog(ticket, &two_open()));
+    script.give_all(&[begin_done, looked, gate_red, agent_started, ended_complete]);
+    script.give_all(&[checked, gate_red, ticked]);
+    script
+}
+
+#[test]
+fn done_with_a_gate_that_is_red_since_before_the_run_is_not_verified() {
+    let mut script = red_before_story_1(gated(vec![gate("tests", true)]));
+    script.give_all(&[
+        saved,
+        first_done,
+        looked_saved,
+        agent_started,
+        ended_complete,
+    ]);
+    script.give_all(&[checked, gate_red, ticked, saved]);
+    let effects = script.give(all_done);
+    assert_eq!(effects[0], run_ended(unverified("tests"), 2, 2));
+    assert_eq!(
+        script.give(finished).last(),
+        Some(&end(unverified("tests"), 1))
+    );
+}
+
+#[test]
+fn a_gate_that_a_later_story_turns_green_leaves_the_work_verified() {
+    let mut script = red_before_story_1(gated(vec![gate("tests", true)]));
+    script.give_all(&[
+        saved,
+        first_done,
+        looked_saved,
+        agent_started,
+        ended_complete,
+    ]);
+    script.give_all(&[checked, gate_green, ticked, saved]);
+    let effects = script.give(all_done);
+    assert_eq!(effects[0], run_ended(Outcome::AllDone, 2, 2));
+}
+
+#[test]
+fn just_the_story_that_was_asked_for_is_not_verified_either() {
+    let mut script = red_before_story_1(Policy {
+        only_story: Some(id("1")),
+        ..gated(vec![gate("tests", true)])
+    });
+    let effects = script.give(saved);
+    assert_eq!(effects[1], run_ended(unverified("tests"), 1, 1));
+}
+
+#[test]
+fn what_is_red_in_the_work_is_known_after_a_resume() {
+    let mut script = Script::start_with(Setup {
+        resumed: Some(Resumption {
+            red_in_work: ["tests".to_owned(), "gone".to_owned()].into(),
+            ..Resumption::default()
+        }),
+        ..setup(gated(vec![gate("tests", true)]))
+    });
+    let effects = script.give_all(&[all_done, begin_done]);
+    assert_eq!(effects[1], run_ended(unverified("tests"), 2, 0));
+}
+
 #[test]
 fn the_verdicts_of_a_story_are_the_baseline_of_the_next() {
     let mut script = Script::start(gated(vec![gate("tests", true)]));

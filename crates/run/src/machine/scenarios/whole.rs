@@ -141,7 +141,7 @@ fn it_uses_a_retry_and_the_story_stays_open_when_none_is_left() {
 }
 
 #[test]
-fn one_that_was_red_where_the_run_began_only_warns() {
+fn one_that_was_red_where_the_run_began_only_warns_and_the_run_is_not_verified() {
     let mut script = Script::start(policy(3, true));
     let effects = script.give_all(&[one_open, begin_done, looked]);
     assert!(
@@ -170,7 +170,11 @@ fn one_that_was_red_where_the_run_began_only_warns() {
     let effects = script.give(gate_red);
     let message = "gate `e2e` is red (exit code 1), as it was before the run";
     assert_eq!(effects[1], warning("red_before", message));
-    assert_eq!(effects[2], run_ended(Outcome::AllDone, 2, 1));
+    assert_eq!(effects[2], run_ended(unverified("e2e"), 2, 1));
+    assert_eq!(
+        script.give(finished).last(),
+        Some(&end(unverified("e2e"), 1))
+    );
 }
 
 #[test]
