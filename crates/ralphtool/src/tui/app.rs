@@ -210,7 +210,7 @@ impl App {
             return true;
         };
         match action {
-            Action::Cleanup | Action::Keep | Action::Again => self.completion.offers(action, run),
+            Action::Cleanup | Action::Keep | Action::Resume => self.completion.offers(action, run),
             Action::Enter if self.screen == Screen::Completion => {
                 self.completion.offers(action, run)
             }

@@ -55,7 +55,8 @@ pub(crate) enum Action {
     Reload,
     Cleanup,
     Keep,
-    Again,
+    /// Resume a run that is over.
+    Resume,
     Export,
     Copy,
     Mouse,
@@ -81,8 +82,32 @@ impl Action {
     }
 }
 
+/// What a key is for: the groups of the help, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Move,
+    Look,
+    Steer,
+    Leave,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 4] = [Self::Move, Self::Look, Self::Steer, Self::Leave];
+
+    /// Its heading in the help.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Move => "Move",
+            Self::Look => "Look",
+            Self::Steer => "Steer",
+            Self::Leave => "Leave",
+        }
+    }
+}
+
 /// One line of the table.
 pub(crate) struct Binding {
+    pub(crate) group: Group,
     keys: &'static [KeyCode],
     /// A letter that does the same with Ctrl.
     ctrl: Option<char>,
@@ -141,13 +166,56 @@ mod tests {
         }
     }
 
+    /// Keys that mean something else at another place, and why that does no harm.
+    const SEVERAL_MEANINGS: &[(char, &[Action], &str)] = &[(
+        'r',
+        &[Action::Start, Action::Resume, Action::TryNow],
+        "makes the run go: starts it, resumes it, or ends its wait",
+    )];
+
     #[test]
-    fn the_same_key_means_what_its_place_says() {
-        let r = key(KeyCode::Char('r'), KeyModifiers::NONE);
-        assert_eq!(action(Place::Preview, r), Some(Action::Start));
-        assert_eq!(action(Place::Run, r), Some(Action::TryNow));
-        assert_eq!(action(Place::Completion, r), Some(Action::Again));
-        assert_eq!(action(Place::Changes, r), None);
+    fn a_key_means_the_same_on_all_screens() {
+        let mut meanings: Vec<(Option<char>, Option<KeyCode>, Action)> = Vec::new();
+        for binding in TABLE {
+            let plain = binding.keys.iter().map(|key| (None, Some(*key)));
+            let with_control = binding.ctrl.map(|letter| (Some(letter), None));
+            for (ctrl, code) in plain.chain(with_control) {
+                let is_allowed = |action: Action| {
+                    let mut several = SEVERAL_MEANINGS.iter();
+                    several.any(|(key, actions, _)| {
+                        code == Some(KeyCode::Char(*key)) && actions.contains(&action)
+                    })
+                };
+                for (other_ctrl, other_code, other) in &meanings {
+                    let is_same_key = (*other_ctrl, *other_code) == (ctrl, code);
+                    let is_same = *other == binding.action
+                        || is_allowed(*other) && is_allowed(binding.action);
+                    assert!(
+                        !is_same_key || is_same,
+                        "{ctrl:?} {code:?} means {other:?} and {:?}",
+                        binding.action
+                    );
+                }
+                meanings.push((ctrl, code, binding.action));
+            }
+        }
+    }
+
+    #[test]
+    fn the_keys_that_move_do_so_on_all_screens() {
+        for place in EVERYWHERE {
+            for (code, want) in [
+                (KeyCode::Up, Action::Up),
+                (KeyCode::Char('k'), Action::Up),
+                (KeyCode::Down, Action::Down),
+                (KeyCode::Char('j'), Action::Down),
+                (KeyCode::Esc, Action::Back),
+                (KeyCode::Char('q'), Action::Quit),
+            ] {
+                let pressed = key(code, KeyModifiers::NONE);
+                assert_eq!(action(*place, pressed), Some(want), "{code:?} at {place:?}");
+            }
+        }
     }
 
     #[test]
@@ -165,6 +233,7 @@ mod tests {
     #[test]
     fn the_help_shows_the_keys_that_work() {
         for binding in TABLE {
+            assert!(Group::ALL.contains(&binding.group));
             assert_eq!(binding.shown.is_empty(), binding.does.is_empty());
             assert!(
                 !binding.places.is_empty(),

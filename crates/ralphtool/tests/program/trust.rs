@@ -366,7 +366,7 @@ fn the_list_of_changes_asks_when_a_run_is_started_there() {
     assert!(!clone.is_marked());
     terminal.keys("y");
     until("the gate", || there(&clone.mark));
-    chooses(&terminal, "k", "On ralph/c with checkpoint commits");
+    chooses(&terminal, "b", "On ralph/c with checkpoint commits");
     leaves(&mut terminal, 0);
 }
 

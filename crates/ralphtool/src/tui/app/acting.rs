@@ -78,7 +78,7 @@ impl App {
     fn is_shielded(&self, action: Action) -> bool {
         let chooses = matches!(
             action,
-            Action::Enter | Action::Cleanup | Action::Keep | Action::Again | Action::Quit
+            Action::Enter | Action::Cleanup | Action::Keep | Action::Resume | Action::Quit
         );
         chooses && self.shielded_until.is_some_and(|until| self.now < until)
     }

@@ -119,7 +119,7 @@ fn a_run_starts_with_the_chosen_settings() {
     assert_eq!(stage.app.screen, Screen::Run);
 
     let mut stage = preview();
-    stage.keys("s").press(KeyCode::Right).keys("jj");
+    stage.keys("S").press(KeyCode::Right).keys("jj");
     stage.press(KeyCode::Right);
     let chosen = PartialSettings {
         agent: Some(Sourced::screen(AgentList::one("codex"))),
@@ -133,7 +133,7 @@ fn a_run_starts_with_the_chosen_settings() {
 fn a_changed_setting_queries_the_preview_again() {
     let mut stage = preview();
     stage.silent = true;
-    stage.keys("s").press(KeyCode::Right);
+    stage.keys("S").press(KeyCode::Right);
     let chosen = PartialSettings {
         agent: Some(Sourced::screen(AgentList::one("codex"))),
         ..PartialSettings::default()
@@ -395,7 +395,7 @@ fn the_end_of_a_run_leads_to_the_choice_and_the_choice_to_the_result() {
     assert_eq!(stage.app.screen, Screen::Completion);
     let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
     assert_eq!(asked(&mut stage, "c"), command(cleanup));
-    assert_eq!(asked(&mut stage, "ckr"), []);
+    assert_eq!(asked(&mut stage, "cbr"), []);
     stage.hear(1, finished(FinishChoice::Cleanup));
     assert_eq!(stage.app.screen, Screen::Result);
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
@@ -436,7 +436,7 @@ fn the_user_can_choose_again_after_a_choice_failed() {
     let text = stage.text();
     assert!(text.contains("✗ disk full") && text.contains("→ free some space"));
     let keep = UserCommand::Finish(FinishChoice::Keep);
-    assert_eq!(asked(&mut stage, "k"), command(keep));
+    assert_eq!(asked(&mut stage, "b"), command(keep));
 }
 
 #[test]
@@ -483,12 +483,12 @@ fn a_key_pressed_just_as_the_run_ends_chooses_nothing() {
     stage.keys("j");
     stage.hear(1, ended(Outcome::AllDone, 5));
     assert_eq!(stage.app.screen, Screen::Completion);
-    for key in ["k", "c", "q"] {
+    for key in ["b", "c", "q"] {
         assert_eq!(asked(&mut stage, key), []);
     }
     stage.wait(2);
     let keep = UserCommand::Finish(FinishChoice::Keep);
-    assert_eq!(asked(&mut stage, "k"), command(keep));
+    assert_eq!(asked(&mut stage, "b"), command(keep));
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Completion {
         let is_meant = |choice: &Choice| match action {
             Action::Cleanup => *choice == Choice::Cleanup,
             Action::Keep => *choice == Choice::Keep,
-            Action::Again => matches!(choice, Choice::Again | Choice::Restart),
+            Action::Resume => matches!(choice, Choice::Again | Choice::Restart),
             Action::Enter => choices.get(self.selected) == Some(choice),
             _ => false,
         };
@@ -271,7 +271,7 @@ fn choice_line(choice: Choice, selected: bool, header: &RunStarted) -> Line<'sta
             "c",
             format!("Return to {original} with changes uncommitted"),
         ),
-        Choice::Keep => ("k", format!("Stay on {branch} with checkpoint commits")),
+        Choice::Keep => ("b", format!("Stay on {branch} with checkpoint commits")),
         Choice::Again => ("r", "Go on with what is left".to_owned()),
         Choice::Restart => ("r", "Try to go on with the run".to_owned()),
         Choice::Leave => (" ", "Leave it for now; nothing is lost".to_owned()),

@@ -87,7 +87,7 @@ fn returning(stage: &mut Stage) {
 
 fn staying(stage: &mut Stage) {
     stopped(stage);
-    stage.keys("k");
+    stage.keys("b");
 }
 
 fn going_on(stage: &mut Stage) {

@@ -97,7 +97,7 @@ fn refused(stage: &mut Stage) {
 
 fn settings(stage: &mut Stage) {
     stories(stage);
-    stage.keys("s");
+    stage.keys("S");
 }
 
 fn settings_changed(stage: &mut Stage) {

@@ -26,7 +26,7 @@ fn tasks_after_cleanup(stage: &mut Stage) {
 
 fn tasks_after_keep(stage: &mut Stage) {
     over(stage, Outcome::Stopped, 2);
-    stage.keys("k").hear(1, finished(FinishChoice::Keep));
+    stage.keys("b").hear(1, finished(FinishChoice::Keep));
 }
 
 fn files(stage: &mut Stage) {

@@ -24,7 +24,7 @@ fn held() -> Sandbox {
 
 /// A key that steers where a run is steered; all it must do here is nothing.
 fn presses_what_steers(terminal: &Terminal) {
-    for key in ["p", "s", "y", "x", "y", ":", "r", "c", "k"] {
+    for key in ["p", "s", "y", "x", "y", ":", "r", "c", "b", "k"] {
         terminal.keys(key);
     }
 }
@@ -40,10 +40,10 @@ fn a_run_in_another_terminal_is_shown_live_to_its_end() {
     terminal.waits_for("read-only");
     presses_what_steers(&terminal);
     terminal.keys("?");
-    terminal.waits_for("another terminal steers the run");
+    terminal.waits_for("another terminal controls the run");
     terminal.waits_for_no("skip the story");
     terminal.key(Key::Esc);
-    terminal.waits_for_no("another terminal steers the run");
+    terminal.waits_for_no("another terminal controls the run");
 
     release(&sandbox, "go-1");
     terminal.waits_for("story 2, attempt 1:");

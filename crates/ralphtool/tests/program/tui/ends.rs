@@ -32,7 +32,7 @@ fn the_branch_is_kept_by_key() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("Stay on ralph/c with checkpoint commits");
-    chooses(&terminal, "k", "On ralph/c with checkpoint commits");
+    chooses(&terminal, "b", "On ralph/c with checkpoint commits");
     terminal.waits_for("the result");
     terminal.keys("q");
     ends(&mut terminal, 0);
@@ -59,7 +59,7 @@ fn the_choice_is_made_with_arrows_too() {
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("▌ c  Return to main");
     terminal.key(Key::Down);
-    terminal.waits_for("▌ k  Stay on ralph/c");
+    terminal.waits_for("▌ b  Stay on ralph/c");
     terminal.key(Key::Up);
     terminal.waits_for("▌ c  Return to main");
     terminal.key(Key::Enter);
@@ -121,7 +121,7 @@ fn a_cleanup_that_cannot_be_done_leaves_the_choice_open() {
     terminal.waits_for("→ ");
     terminal.waits_for("Stay on ralph/c with checkpoint commits");
     sandbox.git("checkout -q ralph/c");
-    terminal.keys("k");
+    terminal.keys("b");
     terminal.waits_for("the result");
     terminal.keys("q");
     ends(&mut terminal, 0);

@@ -163,11 +163,13 @@ fn the_help_shows_the_keys_and_closes() {
     let (sandbox, terminal) = talking();
     terminal.keys("?");
     terminal.waits_for("╭ Keys ");
-    terminal.waits_for("stop the run (asks)");
-    terminal.key(Key::PageDown);
-    terminal.key(Key::PageDown);
+    terminal.waits_for("Move");
     terminal.key(Key::PageDown);
     terminal.waits_for("Ctrl-L");
+    terminal.key(Key::PageDown);
+    terminal.waits_for("stop the run (asks)");
+    terminal.key(Key::PageDown);
+    terminal.waits_for("Ctrl-Z");
     // A key that would ask to leave only closes it.
     terminal.keys("q");
     terminal.waits_for_no("╭ Keys ");

@@ -44,7 +44,7 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
     terminal.waits_for("[Prompt]");
     terminal.keys("1");
     terminal.waits_for("1.1 Do a");
-    terminal.keys("s");
+    terminal.keys("S");
     terminal.key(Key::Down);
     terminal.key(Key::Down);
     terminal.key(Key::Right);
