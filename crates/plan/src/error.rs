@@ -4,9 +4,9 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const NO_ROOT_HINT: &str = "run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, \
-     or name a checklist file";
-const NO_CHANGE_HINT: &str = "there is no change yet: write one with `openspec new change`";
+const NO_ROOT_HINT: &str = "`ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, \
+     and `ralphtool demo` shows how it works";
+const NO_CHANGE_HINT: &str = "there is no change yet: write one with `ralphtool new NAME`";
 
 /// How alike two names must be for one to be a misspelling of the other.
 const ALIKE: f64 = 0.8;
@@ -14,8 +14,8 @@ const ALIKE: f64 = 0.8;
 /// Why a change could not be found, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// No `OpenSpec` project anywhere above.
-    #[error("found no OpenSpec project in `{}` or above", start.display())]
+    /// No plan anywhere above.
+    #[error("found no plan in `{}` or above", start.display())]
     NoRoot {
         /// Where the search began.
         start: PathBuf,
@@ -69,7 +69,7 @@ impl SourceError {
     /// There is no plan of that name, but there are these.
     pub(crate) fn no_such_change(name: &str, folder: PathBuf, known: &[String]) -> Self {
         let hint = match nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`"),
+            Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => NO_CHANGE_HINT.to_owned(),
             None => there_are(known),
         };

@@ -1,4 +1,5 @@
-//! Where changes come from: finds and reads them, and writes ticked boxes back.
+//! Where changes come from: finds and reads them, writes ticked boxes back, and writes new ones from
+//! a template.
 //!
 //! Everything here blocks: async code calls it from a blocking task.
 
@@ -16,6 +17,7 @@ use crate::formats::{self, Found};
 use ralph_base::ids::StoryId;
 
 pub use crate::error::SourceError;
+pub use crate::formats::openspec::template::{NewChange, check_new_name, create};
 pub use crate::formats::openspec::{Root, find_root, read_change};
 pub use crate::formats::speckit::current_feature;
 pub use crate::formats::{read_stories, tick_of};

@@ -19,6 +19,7 @@ mod list;
 mod log;
 mod loop_command;
 mod man;
+mod new;
 mod prompt;
 mod reporter;
 mod show;
@@ -94,6 +95,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Rewind(given)) => finish::rewind(given, context),
         Some(Command::Attempts(given)) => attempts::run(given, context),
         Some(Command::Log(given)) => log::run(given, context),
+        Some(Command::New(given)) => new::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
         Some(Command::Show(given)) => show::run(given, context),
         Some(Command::Prompt(given)) => prompt::run(given, context),

@@ -274,6 +274,10 @@ fn change_of(run: &OpenRun, context: &Context, around: &Surroundings) -> Result<
 /// The only change with work left, or of several the feature spec-kit is at.
 pub(crate) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
     let mut ready = source::survey(around)?.changes;
+    if ready.is_empty() {
+        // Says that there is no plan at all, and the ways to one.
+        source::find_root(around)?;
+    }
     ready.retain(|row| row.state == ChangeState::Open);
     let current = source::current_feature(around)?;
     let is_current = |row: &&ChangeSummary| {

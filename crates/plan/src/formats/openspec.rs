@@ -10,6 +10,7 @@ mod project;
 mod read;
 mod root;
 mod schema;
+pub(crate) mod template;
 mod yaml;
 
 use std::fs;

@@ -27,8 +27,7 @@ pub struct Survey {
     pub warnings: Vec<Warning>,
 }
 
-/// Lists all plans there are to run, the most recently touched first; an error if there is no place
-/// for any.
+/// Lists all plans there are to run, the most recently touched first.
 pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
     let others = formats::find(around)?;
     let start = around.start()?;
@@ -44,7 +43,7 @@ pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
             };
             (folder, root.warnings)
         }
-        Err(SourceError::NoRoot { .. }) if !others.is_empty() => (start, Vec::new()),
+        Err(SourceError::NoRoot { .. }) => (start, Vec::new()),
         Err(error) => return Err(error),
     };
     changes.sort_by_cached_key(|it| {

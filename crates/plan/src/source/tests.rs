@@ -166,12 +166,9 @@ fn without_a_project_only_a_legacy_folder_will_do() {
     let here = here.display().to_string();
     assert_eq!(
         message,
-        format!(
-            "found no OpenSpec project in `{}` or above",
-            here.trim_end_matches('/')
-        )
+        format!("found no plan in `{}` or above", here.trim_end_matches('/'))
     );
-    assert!(hint.unwrap().contains("openspec init"));
+    assert!(hint.unwrap().contains("ralphtool new NAME"));
     place.write("openspec/project.md", "# Project");
     assert_eq!(place.root().unwrap().path, place.path(""));
 }
@@ -358,7 +355,7 @@ fn names_are_looked_up_by_openspecs_rules() {
             place.path("openspec/changes").display()
         )
     );
-    assert_eq!(hint.as_deref(), Some("did you mean `add-auth`"));
+    assert_eq!(hint.as_deref(), Some("did you mean `add-auth`?"));
     let (_, hint) = message_and_hint(&place.change("zzz").unwrap_err());
     assert_eq!(
         hint.as_deref(),

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use super::{
     attach, attempts, completions, demo, doctor, finish, gc, init, learnings, list, log,
-    loop_command, man, prompt, show, status, trust,
+    loop_command, man, new, prompt, show, status, trust,
 };
 use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
@@ -92,6 +92,12 @@ pub(super) enum Command {
     ///
     /// Works while a run is at work. What the agents said is in the transcripts of their attempts.
     Log(log::LogArguments),
+    /// Write a small `OpenSpec` change from a template
+    ///
+    /// Makes `openspec/changes/NAME` with a proposal, a specification and two stories with tasks, for
+    /// you to fill in. It goes into the project found from here, or else into a new `openspec` folder
+    /// at the top of the repository. An existing change is never overwritten.
+    New(new::NewArguments),
     /// List the changes and other plans with their progress
     ///
     /// Looks for `openspec/changes`, spec-kit's `specs` and `.specify/specs`, `.kiro/specs`, `fix_plan.md`,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::console::context::Context;
 use crate::console::output;
 use crate::ui::page::Page;
-use crate::ui::style::{BAD, DIM, GOOD, NAME, Paint, STRONG, WARN};
+use crate::ui::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
 use crate::ui::text::{clean, columns};
 use crate::ui::words;
 use ralph_plan::source;
@@ -21,6 +21,22 @@ const BAR: usize = 10;
 
 /// How wide the table is at most, if leaving out the bar can help it.
 const WIDTH: usize = 80;
+
+/// How to come to a plan.
+const WAYS: [(&str, &str); 3] = [
+    (
+        "ralphtool new NAME",
+        "writes a small change from a template",
+    ),
+    (
+        "ralphtool loop ./TODO.md",
+        "runs a checklist or a `prd.json` of yours",
+    ),
+    (
+        "ralphtool demo",
+        "shows how it works, on a temporary repository",
+    ),
+];
 
 /// Flags of `list`.
 #[derive(Debug, Default, Args)]
@@ -100,12 +116,11 @@ fn write_table(page: &mut Page, rows: &[ChangeSummary], now: Timestamp, bars: bo
     page.table(header, &rows.iter().map(cells).collect::<Vec<_>>());
 }
 
-/// Writes that the folder has no change, and how to make one.
+/// Writes that there is no plan, and the ways to one.
 fn write_empty(page: &mut Page, folder: &str) {
-    page.line(format!("no changes in `{}`", clean(folder)));
-    let command = page.paint(NAME, "openspec new change NAME");
-    let rest = "or run a checklist or `prd.json` by its path";
-    page.line(format!("make one with `{command}`, {rest}"));
+    page.line(format!("found no plan in `{}`", clean(folder)));
+    page.heading("start with one of these");
+    page.commands(&WAYS);
 }
 
 const fn state(state: &ChangeState) -> (&'static str, Style) {

@@ -96,7 +96,7 @@ fn no_story(change: &Change, id: &str) -> Failure {
         more => format!(" and {more} more"),
     };
     let failure = Failure::refused(format!("found no story `{id}` in `{}`", change.name));
-    let near = nearest(id, &ids).map(|near| format!("did you mean `{near}`"));
+    let near = nearest(id, &ids).map(|near| format!("did you mean `{near}`?"));
     let failure = near.into_iter().fold(failure, Failure::hint);
     failure.hint(format!("there are `{named}`{more}"))
 }

@@ -253,15 +253,23 @@ fn list_has_a_json_form() {
 #[test]
 fn list_explains_a_missing_project_and_a_project_without_changes() {
     let place = Place::empty();
-    insta::assert_snapshot!(place.run(&["list"]).refused(), @r"
-    error: found no OpenSpec project in `[place]/project` or above
-      hint: run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, or name a checklist file
+    insta::assert_snapshot!(place.run(&["list"]).printed(), @r"
+    found no plan in `[place]/project`
+
+    start with one of these
+      ralphtool new NAME        writes a small change from a template
+      ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
+      ralphtool demo            shows how it works, on a temporary repository
     ");
     assert_eq!(place.run(&[]), place.run(&["list"]));
     std::fs::create_dir_all(place.path("openspec/changes/archive/old")).unwrap();
     insta::assert_snapshot!(place.run(&["list"]).printed(), @r"
-    no changes in `[place]/project/openspec/changes`
-    make one with `openspec new change NAME`, or run a checklist or `prd.json` by its path
+    found no plan in `[place]/project/openspec/changes`
+
+    start with one of these
+      ralphtool new NAME        writes a small change from a template
+      ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
+      ralphtool demo            shows how it works, on a temporary repository
     ");
     assert_eq!(place.run(&["list", "--json"]).printed(), "[]\n");
 }
@@ -662,7 +670,7 @@ fn bad_input_is_refused_with_a_hint() {
     insta::assert_snapshot!(told.join("\n"), @r"
     $ show add-rety
     error: found no change `add-rety` in `[place]/project/openspec/changes`
-      hint: did you mean `add-retry`
+      hint: did you mean `add-retry`?
 
     $ show something-else
     error: found no change `something-else` in `[place]/project/openspec/changes`
@@ -697,7 +705,7 @@ fn bad_input_is_refused_with_a_hint() {
 
     $ prompt add-rety
     error: found no change `add-rety` in `[place]/project/openspec/changes`
-      hint: did you mean `add-retry`
+      hint: did you mean `add-retry`?
 
     $ prompt new
     warning: the change has no `tasks.md`
@@ -710,12 +718,12 @@ fn bad_input_is_refused_with_a_hint() {
 
     $ prompt split --story work-ui-2
     error: found no story `work-ui-2` in `split`
-      hint: did you mean `work-ui-1`
+      hint: did you mean `work-ui-1`?
       hint: there are `work-api-core-1`, `work-ui-1`
 
     $ prompt add-retry --config bad.toml
     error: bad.toml:1:1: unknown key `max_retrys`
-      hint: did you mean `max_retries`
+      hint: did you mean `max_retries`?
     ");
 }
 

@@ -97,7 +97,7 @@ fn an_unknown_change_is_refused() {
         &["loop", "add-rety"],
         indoc! {"
             error: found no change `add-rety` in `ROOT/repo/openspec/changes`
-              hint: did you mean `add-retry`
+              hint: did you mean `add-retry`?
         "},
     );
     refused(
@@ -118,8 +118,8 @@ fn a_repository_without_any_plan_is_refused() {
         &sandbox,
         &["loop", "c"],
         indoc! {"
-            error: found no OpenSpec project in `ROOT/repo` or above
-              hint: run `openspec init`, go to a project with `openspec/changes`, `specs`, `.kiro/specs` or `prd.json`, or name a checklist file
+            error: found no plan in `ROOT/repo` or above
+              hint: `ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
         "},
     );
 }
@@ -237,7 +237,7 @@ fn an_unknown_agent_is_refused() {
         &["loop", "c", "--agent", "mines"],
         indoc! {"
             error: --agent: there is no agent `mines`
-              hint: did you mean `mine`
+              hint: did you mean `mine`?
         "},
     );
 }
@@ -251,7 +251,7 @@ fn an_unknown_key_is_refused() {
         &["loop", "c"],
         indoc! {"
             error: ralphtool.toml:2:1: unknown key `max_retrys`
-              hint: did you mean `max_retries`
+              hint: did you mean `max_retries`?
         "},
     );
 }

@@ -194,7 +194,7 @@ fn every_kind_of_plan_is_listed_with_its_kind() {
     );
     let unknown = sandbox.run(&["show", "fix-plam"]);
     assert!(
-        unknown.stderr.contains("did you mean `fix-plan`"),
+        unknown.stderr.contains("did you mean `fix-plan`?"),
         "{unknown:?}"
     );
     let table = sandbox.run(&["list"]).stdout;

@@ -27,7 +27,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
     let message = format!("{count} in `{folder}`, {} with work left", ready.count());
     findings.push(if changes.is_empty() {
         Finding::warning("source", message)
-            .hint("make one with `openspec new change NAME`, or run a checklist file by its path")
+            .hint("write one with `ralphtool new NAME`, or run a checklist file by its path")
     } else {
         Finding::good("source", message)
     });

@@ -383,7 +383,7 @@ impl Settings {
             return Ok(());
         }
         let hint = match nearest(name, &known) {
-            Some(near) => format!("did you mean `{near}`"),
+            Some(near) => format!("did you mean `{near}`?"),
             None => format!(
                 "known agents: {}; add your own as `[agents.{name}]` in `ralphtool.toml`",
                 known.join(", ")

@@ -340,7 +340,7 @@ fn an_unknown_agent_is_refused_with_the_nearest_name() {
         refuse("cluade"),
         (
             "--agent: there is no agent `cluade`".to_owned(),
-            "did you mean `claude`".to_owned()
+            "did you mean `claude`?".to_owned()
         )
     );
     assert_eq!(
@@ -425,7 +425,8 @@ fn every_variable_is_read() {
         config: Some("my.toml".to_owned()),
         trust: true,
         warnings: vec![
-            "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`".to_owned(),
+            "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`?"
+                .to_owned(),
             "`RALPHTOOL_SOMETHING_ELSE` is set but means nothing".to_owned(),
         ],
     };

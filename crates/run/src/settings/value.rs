@@ -57,7 +57,7 @@ impl Mistake {
             place => Self::at(key, format!("unknown key `{name}` in `{place}`")),
         };
         match nearest(name, known) {
-            Some(near) => mistake.hint(format!("did you mean `{near}`")),
+            Some(near) => mistake.hint(format!("did you mean `{near}`?")),
             None => mistake.hint(format!("known keys: {}", known.join(", "))),
         }
     }

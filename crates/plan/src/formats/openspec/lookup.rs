@@ -48,7 +48,7 @@ pub(super) fn check(name: &str, folder: &Path) -> Result<(), SourceError> {
     ))
 }
 
-fn broken_rule(name: &str) -> Option<&'static str> {
+pub(super) fn broken_rule(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("it is empty"),
         "archive" => Some("it is reserved for archived changes"),

@@ -44,7 +44,7 @@ fn plans_are_searched_up_to_the_top_of_the_work_tree() {
     let empty = Place::with(&[("x", "")]);
     assert!(matches!(
         survey(&empty.around("")),
-        Err(SourceError::NoRoot { .. })
+        Ok(Survey { changes, .. }) if changes.is_empty()
     ));
 }
 

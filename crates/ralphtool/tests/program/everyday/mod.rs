@@ -1,5 +1,6 @@
-//! The commands around the loop: `init`, `status`, `learnings`.
+//! The commands around the loop: `init`, `new`, `status`, `learnings`.
 
 mod init;
 mod learnings;
+mod new;
 mod status;

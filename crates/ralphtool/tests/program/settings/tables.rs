@@ -496,6 +496,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ("--tui", "tui/openings::a_run_of_the_past_is_shown_again"),
         ],
     ),
+    ("new", &[]),
     ("list", &[("--json", "commands::list_has_a_json_form")]),
     ("show", &[("--json", "commands::show_has_a_json_form")]),
     (

@@ -36,8 +36,7 @@ fn without_a_folder_for_changes_it_says_so() {
     let sandbox = Sandbox::new();
     fs::remove_dir_all(sandbox.repo.join("openspec")).unwrap();
     let mut terminal = open(&sandbox, &[]);
-    terminal.waits_for("openspec");
-    terminal.waits_for("→");
+    terminal.waits_for("no changes in");
     terminal.keys("q");
     ends(&mut terminal, 0);
 }
