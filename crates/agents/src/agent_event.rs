@@ -110,6 +110,9 @@ pub enum AgentEvent {
         bytes: u64,
         /// The tool failed.
         is_error: bool,
+        /// Its last lines that are not empty.
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        tail: Vec<String>,
     },
     /// Tokens and cost so far, cumulative for the attempt.
     Usage {

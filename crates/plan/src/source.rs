@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::boxes::{BoxEdit, StoryCheck};
-use crate::change::{Change, SourceKind, TaskFile};
+use crate::change::{Change, SourceKind, Story, TaskFile};
 use crate::files;
 use crate::formats::{self, Found};
 use ralph_base::ids::StoryId;
@@ -69,19 +69,26 @@ fn read_file(path: &Path) -> Result<Change, SourceError> {
 
 /// Reads the task files again and says what an attempt at a story did to the boxes.
 pub fn check_story(before: &Change, story: &StoryId) -> Result<StoryCheck, SourceError> {
-    let after = before
-        .task_files
-        .iter()
-        .map(|file| {
-            Ok(TaskFile {
-                path: file.path.clone(),
-                label: file.label.clone(),
-                // A file the attempt removed or spoiled has no boxes: its tasks are missing.
-                bytes: files::read_unless_spoiled(&file.path)?.unwrap_or_default(),
-            })
+    Ok(formats::check(before, &task_files_now(before)?, story))
+}
+
+/// Reads the task files again and gives a story as it is there; none where it is gone.
+pub fn read_story(before: &Change, story: &StoryId) -> Result<Option<Story>, SourceError> {
+    let (stories, _) = read_stories(&task_files_now(before)?, before.source);
+    Ok(stories.into_iter().find(|it| it.id == *story))
+}
+
+/// The task files of a change as they are now.
+fn task_files_now(before: &Change) -> Result<Vec<TaskFile>, SourceError> {
+    let files = before.task_files.iter().map(|file| {
+        Ok(TaskFile {
+            path: file.path.clone(),
+            label: file.label.clone(),
+            // A file the attempt removed or spoiled has no boxes: its tasks are missing.
+            bytes: files::read_unless_spoiled(&file.path)?.unwrap_or_default(),
         })
-        .collect::<Result<Vec<_>, SourceError>>()?;
-    Ok(formats::check(before, &after, story))
+    });
+    files.collect()
 }
 
 /// Restores the boxes of other stories that an attempt changed; returns their tasks.

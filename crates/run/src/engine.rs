@@ -22,6 +22,7 @@ mod spent_so_far;
 pub(crate) mod start;
 mod step;
 mod tampering;
+mod task_watch;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -57,6 +58,7 @@ use gate_run::GateRunning;
 use prepare::{PreparedRun, Run};
 use signals::{Signalled, Signals};
 use step::StepError;
+use task_watch::TaskWatch;
 use timers::Timers;
 
 /// How long a git command may take where no settings say.
@@ -120,6 +122,8 @@ pub struct Engine {
     ready: VecDeque<Input>,
     /// The change as it was when the current story began.
     story_base: Option<Change>,
+    /// What was recorded of the tasks of the story at hand.
+    task_watch: Option<TaskWatch>,
     /// What the user at the screen asks for; none without a screen.
     user: Option<mpsc::Receiver<UserCommand>>,
     /// What the last finish that was tried is about.
@@ -162,6 +166,7 @@ impl Engine {
             pending_events: preface,
             ready: VecDeque::new(),
             story_base: None,
+            task_watch: None,
             user,
             half_finished: None,
             end: None,
@@ -230,16 +235,25 @@ impl Engine {
         }
         self.recorder.flush().await?;
         loop {
+            let watch = self.task_watch.as_ref().filter(|_| self.running.is_some());
             let next = tokio::select! {
                 biased;
                 signal = self.signals.next() => Next::Signal(signal),
                 command = next_command(&mut self.user) => Next::Command(command),
                 // Before the process: one that never stops talking must not outlast its time.
                 timer = self.timers.next() => Next::Timer(timer),
+                // Before the process, too: the look is cheap, and an agent that never stops talking
+                // ticks boxes as well.
+                () = TaskWatch::due(watch) => Next::TaskLook,
                 happened = next_of(&mut self.running) => Next::Process(happened),
             };
             match next {
                 Next::Timer(timer) => self.on_timer(timer).await?,
+                Next::TaskLook => {
+                    self.look_at_tasks();
+                    self.record_pending().await?;
+                    self.recorder.flush().await?;
+                }
                 next => self.on_next(next).await?,
             }
             if let Some(input) = self.ready.pop_front() {
@@ -304,6 +318,7 @@ impl Engine {
             }
             Next::Process(happened) => self.on_process(happened).await?,
             Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
+            Next::TaskLook => self.look_at_tasks(),
         }
         Ok(())
     }
@@ -378,6 +393,8 @@ enum Next {
     Command(Option<UserCommand>),
     Process(Happened),
     Timer(Timer),
+    /// It is time to look at the task files.
+    TaskLook,
 }
 
 /// What a process did.

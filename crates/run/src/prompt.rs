@@ -112,8 +112,8 @@ fn notes(notes: &[String]) -> Option<String> {
     let notes: Vec<String> = notes.iter().map(|note| fenced("text", note)).collect();
     Some(format!(
         "## Note From The User\n\n\
-         The user watches this run and wants you to know this about the story at hand. It comes from the \
-         same person as the plan; where the two differ, it holds.\n\n{}",
+         The user is watching this run and wrote this for this story. The user also wrote the plan: \
+         where the note and the plan differ, follow the note.\n\n{}",
         notes.join("\n\n")
     ))
 }

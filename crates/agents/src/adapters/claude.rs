@@ -12,7 +12,7 @@ use self::spending::Spending;
 use super::adapter::{Adapter, Login, Probe};
 use crate::agent_event::{Usage, event_text};
 use crate::dialect::api_error::OTHER_MODEL;
-use crate::dialect::json::{count, is_true, items, short, size, text, whole};
+use crate::dialect::json::{count, is_true, items, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble, TurnEnd};
 
@@ -268,7 +268,7 @@ pub(super) fn on_init(line: &Value, stream: &mut StreamState) {
 pub(super) fn on_tool_results(line: &Value, stream: &mut StreamState) {
     let blocks = blocks(&line["message"]["content"]).iter();
     for block in blocks.filter(|block| block["type"] == "tool_result") {
-        stream.tool_result(size(&block["content"]), is_true(&block["is_error"]));
+        stream.tool_result(&[&block["content"]], is_true(&block["is_error"]));
     }
 }
 

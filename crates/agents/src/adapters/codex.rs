@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::adapter::{Adapter, Login, Probe};
 use crate::agent_event::{AgentEvent, Usage, event_text};
 use crate::dialect::api_error::{ApiError, in_words, number_after};
-use crate::dialect::json::{count, is_nonzero, is_true, items, short, size, text};
+use crate::dialect::json::{count, is_nonzero, is_true, items, short, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::tool_input::{inside, one_line, summary};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
@@ -206,9 +206,9 @@ impl Codex {
                 self.on_begun(item, stream)?;
                 if kind != PLAN {
                     self.calls.retain(|id| id != short(&item["id"]));
-                    let bytes = size(&item["aggregated_output"]) + size(&item["result"]);
+                    let answer = [&item["aggregated_output"], &item["result"]];
                     let has_failed = item["status"] == "failed" || is_nonzero(&item["exit_code"]);
-                    stream.tool_result(bytes, has_failed);
+                    stream.tool_result(&answer, has_failed);
                 }
             }
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::adapter::{Adapter, Login};
 use crate::dialect::Output;
 use crate::dialect::api_error::ApiError;
-use crate::dialect::json::{is_nonzero, is_true, short, size, text, whole};
+use crate::dialect::json::{is_nonzero, is_true, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 
 /// How to log in.
@@ -85,8 +85,8 @@ impl Parser for Copilot {
             }
             "tool.execution_complete" => {
                 let has_failed = is_nonzero(&data["shellExecution"]["exitCode"]);
-                let bytes = size(&data["result"]["content"]) + size(&data["error"]);
-                stream.tool_result(bytes, !is_true(&data["success"]) || has_failed);
+                let answer = [&data["result"]["content"], &data["error"]];
+                stream.tool_result(&answer, !is_true(&data["success"]) || has_failed);
             }
             "session.error" => on_error(data, stream),
             "result" => {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::adapter::{Adapter, Login};
 use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, number_after, unwrapped};
-use crate::dialect::json::{count, size, text};
+use crate::dialect::json::{count, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
@@ -95,8 +95,8 @@ impl Parser for Gemini {
                 stream.tool_call(&line["tool_name"], &line["parameters"]);
             }
             ("tool_result", _) => {
-                let bytes = size(&line["output"]) + size(&line["error"]["message"]);
-                stream.tool_result(bytes, line["status"] == "error");
+                let answer = [&line["output"], &line["error"]["message"]];
+                stream.tool_result(&answer, line["status"] == "error");
             }
             // A warning, such as a loop that was stopped; promises before it are void.
             ("error", _) => {

@@ -10,7 +10,7 @@ use super::adapter::{Adapter, Login};
 use crate::agent_event::Usage;
 use crate::dialect::Output;
 use crate::dialect::api_error::{ApiError, number_after};
-use crate::dialect::json::{count, is_true, items, short, size, text};
+use crate::dialect::json::{count, is_true, items, short, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 
 /// How to log in.
@@ -118,7 +118,7 @@ impl Goose {
                     let answer = &block["toolResult"];
                     let value = &answer["value"];
                     let is_error = answer["status"] != "success" || is_true(&value["isError"]);
-                    stream.tool_result(size(&value["content"]) + size(&answer["error"]), is_error);
+                    stream.tool_result(&[&value["content"], &answer["error"]], is_error);
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::adapter::{Adapter, Login, Probe};
 use crate::agent_event::{AgentEvent, Usage, event_text};
 use crate::dialect::api_error::ApiError;
-use crate::dialect::json::{count, is_nonzero, is_true, short, size, text, whole};
+use crate::dialect::json::{count, is_nonzero, is_true, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
@@ -170,7 +170,7 @@ fn on_tool(part: &Value, stream: &mut StreamState) {
         || part["tool"] == UNKNOWN_TOOL
         || is_nonzero(&state["metadata"]["exit"]);
     stream.tool_call(&part["tool"], &state["input"]);
-    stream.tool_result(size(&state["output"]) + size(&state["error"]), is_error);
+    stream.tool_result(&[&state["output"], &state["error"]], is_error);
 }
 
 fn on_step_end(part: &Value, stream: &mut StreamState) {

@@ -9,7 +9,7 @@ use super::adapter::{Adapter, Login};
 use super::claude::{blocks, report};
 use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, in_words, leading_status};
-use crate::dialect::json::{count, is_true, short, size, text};
+use crate::dialect::json::{count, is_true, short, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
 use crate::dialect::{Output, Trouble};
 
@@ -95,7 +95,7 @@ impl Parser for Pi {
             "message_end" => {}
             "tool_execution_start" => stream.tool_call(&line["toolName"], &line["args"]),
             "tool_execution_end" => {
-                stream.tool_result(size(&line["result"]), is_true(&line["isError"]));
+                stream.tool_result(&[&line["result"]], is_true(&line["isError"]));
             }
             "auto_retry_start" => stream.retrying(retrying(line)),
             "agent_settled" => {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
-use super::json::short;
+use super::json::{last_lines, short, size};
 use super::tool_input;
 use super::trouble::Trouble;
 use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
@@ -173,9 +173,13 @@ impl StreamState {
         self.push(AgentEvent::ToolCall { tool, summary });
     }
 
-    /// A tool answered.
-    pub(crate) fn tool_result(&mut self, bytes: u64, is_error: bool) {
-        self.push(AgentEvent::ToolResult { bytes, is_error });
+    /// A tool answered with what these values hold.
+    pub(crate) fn tool_result(&mut self, answer: &[&Value], is_error: bool) {
+        self.push(AgentEvent::ToolResult {
+            bytes: answer.iter().map(|value| size(value)).sum(),
+            is_error,
+            tail: last_lines(answer),
+        });
     }
 
     /// The agent used this much so far.

@@ -103,6 +103,7 @@ fn only_what_is_worth_showing_is_an_entry() {
         AgentEvent::ToolResult {
             bytes: 3,
             is_error: false,
+            tail: vec!["a".to_owned(), "b".to_owned()],
         },
     ];
     assert_eq!(events, want);

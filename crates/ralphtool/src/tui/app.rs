@@ -20,6 +20,7 @@ use super::screen::result::ResultScreen;
 use super::screen::run::{Run, RunMode};
 use super::step::Confirmation;
 use super::text_pane::TextPane;
+use crate::ui::line;
 use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
 use typing::TypingLine;
@@ -303,6 +304,9 @@ impl App {
                 self.result = ResultScreen::default();
                 self.quit = Quit::default();
                 self.screen = Screen::Run;
+            }
+            (Event::NoteUnused { story, reason, .. }, _) => {
+                self.say(line::note_unused(story, reason));
             }
             (Event::Finished { .. }, _) => self.screen = Screen::Result,
             (_, RunMode::Attached { .. }) => {}

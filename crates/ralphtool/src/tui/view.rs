@@ -64,7 +64,7 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let width = usize::from(area.width);
     if let Some(typing) = &app.typing {
         // A long title leaves room for the input.
-        let title = Line::from(typing.title);
+        let title = Line::from(clean(&typing.title));
         let title = wrap::cut(&title, width.saturating_sub(ROOM_TO_TYPE));
         let title = format!("{title}: ");
         let room = width.saturating_sub(wrap::columns(&title) + 1).max(4);

@@ -6,7 +6,8 @@ use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
-use ralph_base::ids::RunId;
+use ralph_base::ids::{RunId, StoryId};
+use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
     AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
     StoryCompleted, StoryStarted,
@@ -114,13 +115,29 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             WARN,
             format!("paused before the next attempt at story {story}"),
         ),
-        Event::NoteAdded { text } => {
-            headed("note for the next attempt: ", text, Weight::Step, STRONG)
+        Event::NoteAdded { text, story } => {
+            let whose = story.as_ref().map(|it| format!(" at story {it}"));
+            let head = format!("note for the next attempt{}: ", whose.unwrap_or_default());
+            headed(&head, text, Weight::Step, STRONG)
+        }
+        Event::NoteUnused {
+            text,
+            story,
+            reason,
+        } => alert(WARN, note_unused(story, reason)).with(clean_lines(text)),
+        Event::TasksChanged { tasks, .. } => {
+            let done = tasks.iter().filter(|task| task.state == TaskState::Done);
+            talk(format!("tasks {}/{}", done.count(), tasks.len()))
         }
         Event::FinishFailed(it) => finish_failed(it),
         // The summary speaks of these.
         Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => return None,
     })
+}
+
+/// What is said of a note that no attempt got.
+pub(crate) fn note_unused(story: &StoryId, reason: &str) -> String {
+    format!("note for story {story} was not used: {}", clean(reason))
 }
 
 fn alert(style: Style, text: impl Into<String>) -> Line {
@@ -275,7 +292,9 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
             let text = format!("{}: {}", clean(tool), clean(summary));
             Line::new(Weight::Tool, DIM, text)
         }
-        AgentEvent::ToolResult { bytes, is_error } => {
+        AgentEvent::ToolResult {
+            bytes, is_error, ..
+        } => {
             let verb = if *is_error { "failed" } else { "answered" };
             talk(format!("tool {verb}: {}", words::bytes(*bytes)))
         }

@@ -6,10 +6,11 @@ use super::housekeeping::tidy;
 use super::start::outside_of_last;
 use super::step::StepError;
 use super::tampering::lost_tasks;
+use super::task_watch::TaskWatch;
 use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running};
 use crate::machine::{self, Answer, Effect, Step, StoryView, Ticket};
-use crate::records::event::FinishChoice;
+use crate::records::event::{Event, FinishChoice, TaskOutline};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
@@ -38,7 +39,16 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         Effect::SetTimer { timer, after } => engine.timers.set(timer, after),
         Effect::SetTimerAt { timer, at } => engine.timers.set_at(timer, at),
         Effect::CancelTimer { timer } => engine.timers.cancel(timer),
-        Effect::Announce(event) => engine.recorder.record(*event).await?,
+        Effect::Announce(event) => {
+            match &*event {
+                Event::StoryStarted(started) => {
+                    engine.task_watch = Some(TaskWatch::of(started));
+                }
+                Event::StoryCompleted(_) | Event::StorySkipped { .. } => engine.task_watch = None,
+                _ => {}
+            }
+            engine.recorder.record(*event).await?;
+        }
         Effect::End { exit_code, .. } => engine.end = Some(End { exit_code }),
     }
     Ok(())
@@ -181,6 +191,7 @@ impl Engine {
         let restored = self.take_session::<Parked>()?.restore();
         let notices = self.put_session("could not restore the checkpoint", restored)?;
         self.warn(notices).await?;
+        self.tasks_are_as_read();
         Ok(Answer::Restored)
     }
 
@@ -250,5 +261,6 @@ fn view(story: &ralph_plan::change::Story) -> StoryView {
         deferred_tasks: story.tasks.iter().filter(deferred).count(),
         tasks_done: story.tasks.iter().filter(done).count(),
         tasks_total: story.tasks.len(),
+        tasks: TaskOutline::of(&story.tasks),
     }
 }

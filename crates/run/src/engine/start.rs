@@ -52,6 +52,7 @@ impl Engine {
     ) -> Result<Answer, StepError> {
         let agent = agents::agent(&self.run.settings, &request.choice);
         self.include_user_changes(&request.attempt.story).await?;
+        self.tasks_are_as_read();
         let folder = self.start_process(ticket, &request, &agent).await?;
         self.session::<Attempt>()?.prewarm_object_folders();
         Ok(Answer::AgentStarted(AgentStart {

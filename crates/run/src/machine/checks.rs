@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::attempt::Attempt;
 use super::io::{GateRequest, Ground, Step, StoryCheck};
+use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
@@ -256,12 +257,12 @@ impl Machine {
             .insert(id.story.clone(), story.carry.retries_used);
         self.last_done = Some(id.story.clone());
         self.completed.insert(id.story.clone());
-        self.notes.story_over(&id.story);
+        let unused = self.notes.story_over(&id.story);
         if story.view.deferred_tasks == 0 {
             self.tally.stories_done += 1;
         }
         self.announce(Event::StoryCompleted(StoryCompleted {
-            story: id.story,
+            story: id.story.clone(),
             title: story.view.title,
             attempts: id.attempt.0,
             commit,
@@ -269,6 +270,7 @@ impl Machine {
             duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
             usage: story.usage,
         }));
+        self.announce_unused(&id.story, STORY_DONE, unused);
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::policy::roster::Choice;
 use crate::prompt::Previous;
-use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request};
+use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request, TaskOutline};
 use crate::tamper::Finding;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::{Output, Trouble};
@@ -196,8 +196,11 @@ pub enum UserCommand {
     Skip,
     /// End the wait for a limit.
     TryNow,
-    /// Tell the next attempt this.
-    Note(String),
+    /// Give this note to the next attempt at a story; without a story to the next attempt.
+    Note {
+        story: Option<StoryId>,
+        text: String,
+    },
     /// Finish the run like this, when asked.
     Finish(FinishChoice),
     /// Resume the run instead of finishing it, when asked.
@@ -286,6 +289,8 @@ pub struct StoryView {
     pub tasks_done: usize,
     /// All tasks.
     pub tasks_total: usize,
+    /// Its tasks, as they are shown.
+    pub tasks: Vec<TaskOutline>,
 }
 
 /// What the task file and the tree look like after an attempt.

@@ -61,7 +61,10 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         4 => Just(UserCommand::GoOn),
         4 => Just(UserCommand::Skip),
         4 => Just(UserCommand::TryNow),
-        4 => Just(UserCommand::Note("note".to_owned())),
+        4 => prop::option::of(1_u8..4).prop_map(|story| UserCommand::Note {
+            story: story.map(|number| id(&number.to_string())),
+            text: "note".to_owned(),
+        }),
         4 => Just(UserCommand::Again),
         1 => Just(UserCommand::Finish(FinishChoice::Keep)),
     ];
@@ -220,8 +223,8 @@ struct World {
     counted: HashMap<StoryId, u32>,
     /// The system wants the program gone.
     leaving: bool,
-    /// Notes that no prompt had.
-    untold: usize,
+    /// The stories of the notes that no prompt had.
+    unread: Vec<Option<StoryId>>,
     ended: bool,
     order: Order,
     progress: Progress,
@@ -256,7 +259,7 @@ impl World {
                 .collect(),
             counted: HashMap::new(),
             leaving: false,
-            untold: 0,
+            unread: Vec::new(),
             ended: false,
             order: Order::default(),
             progress: Progress::default(),
@@ -550,8 +553,11 @@ impl World {
         match effect {
             Effect::Step(_, Step::StartAgent(AgentRequest { notes, attempt, .. })) => {
                 self.see_budget(&attempt.story);
-                assert!(notes.len() >= self.untold, "a note was lost");
-                self.untold = 0;
+                let is_due = |it: &mut Option<StoryId>| {
+                    it.as_ref().is_none_or(|story| *story == attempt.story)
+                };
+                let due = self.unread.extract_if(.., is_due).count();
+                assert!(notes.len() >= due, "a note was lost");
                 assert!(nothing_runs, "two at a time");
                 assert_eq!(
                     self.tree,
@@ -676,7 +682,10 @@ impl World {
             Event::StoryCompleted(StoryCompleted { story, .. }) => self.count(story),
             Event::RunStarted { .. } => self.counted.clear(),
             Event::Paused { .. } => self.open = Open::Paused,
-            Event::NoteAdded { .. } => self.untold += 1,
+            Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
+            Event::NoteUnused { story, .. } => {
+                self.unread.retain(|it| it.as_ref() != Some(story));
+            }
             Event::RunEnded(RunEnded {
                 usage,
                 attempts,
@@ -788,6 +797,7 @@ impl Order {
                 | Event::RunStarted { .. }
                 | Event::FinishFailed { .. }
                 | Event::NoteAdded { .. }
+                | Event::NoteUnused { .. }
                 | Event::Requested { .. }
                 | Event::Warning { .. }
         );
@@ -849,6 +859,8 @@ impl Order {
             | Event::Warning { .. }
             | Event::Requested { .. }
             | Event::NoteAdded { .. }
+            | Event::NoteUnused { .. }
+            | Event::TasksChanged { .. }
             | Event::ChoiceNeeded
             | Event::FinishFailed { .. } => {}
         }

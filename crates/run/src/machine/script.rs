@@ -191,6 +191,7 @@ pub(super) fn story(name: &str, state: StoryState) -> StoryView {
         deferred_tasks,
         tasks_done: 2 - open_tasks.min(2),
         tasks_total: 2 + deferred_tasks,
+        tasks: Vec::new(),
     }
 }
 

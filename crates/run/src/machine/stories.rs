@@ -95,6 +95,7 @@ impl Machine {
             position: position + 1,
             total: self.stories.len(),
             open_tasks: view.open_tasks,
+            tasks: view.tasks.clone(),
         }));
         let story = self.take_up(view);
         self.recall_gates(story)

@@ -9,6 +9,11 @@ use super::verdict::Ending;
 use super::{Machine, Phase};
 use crate::policy::STOP_GRACE;
 use crate::records::event::{Event, Request};
+use ralph_base::ids::StoryId;
+
+/// Why a story is over that a note was for.
+pub(super) const STORY_DONE: &str = "the story is done";
+const STORY_SKIPPED: &str = "the story was skipped";
 
 impl Machine {
     pub(super) fn on_user(&mut self, phase: Phase, command: UserCommand) -> Phase {
@@ -16,7 +21,7 @@ impl Machine {
         match command {
             UserCommand::Stop => self.on_stop(phase, Request::Stop, by),
             UserCommand::StopNow => self.on_stop(phase, Request::StopNow, by),
-            UserCommand::Note(text) => self.on_note(phase, text),
+            UserCommand::Note { story, text } => self.on_note(phase, story, text),
             UserCommand::Finish(choice) => match phase {
                 Phase::Asking(outcome) => self.finish_as_asked(outcome, choice),
                 phase => phase,
@@ -31,13 +36,36 @@ impl Machine {
         }
     }
 
-    fn on_note(&mut self, phase: Phase, text: String) -> Phase {
+    fn on_note(&mut self, phase: Phase, story: Option<StoryId>, text: String) -> Phase {
         let is_over = matches!(phase, Phase::New | Phase::Finishing(..) | Phase::Ended);
-        if !is_over && !text.trim().is_empty() {
-            self.notes.add(text.clone());
-            self.announce(Event::NoteAdded { text });
+        if is_over || text.trim().is_empty() {
+            return phase;
+        }
+        // The story may have ended while the note was typed.
+        match &story {
+            Some(done) if self.completed.contains(done) => {
+                self.announce_unused(done, STORY_DONE, vec![text]);
+            }
+            Some(skipped) if self.skipped.contains(skipped) => {
+                self.announce_unused(skipped, STORY_SKIPPED, vec![text]);
+            }
+            _ => {
+                self.notes.add(story.clone(), text.clone());
+                self.announce(Event::NoteAdded { text, story });
+            }
         }
         phase
+    }
+
+    /// Announces notes for a story that no attempt has got.
+    pub(super) fn announce_unused(&mut self, story: &StoryId, reason: &str, texts: Vec<String>) {
+        for text in texts {
+            self.announce(Event::NoteUnused {
+                text,
+                story: story.clone(),
+                reason: reason.to_owned(),
+            });
+        }
     }
 
     fn on_pause(&mut self, phase: Phase) -> Phase {
@@ -143,7 +171,8 @@ impl Machine {
             title: story.view.title.clone(),
             reason: "skipped on request".to_owned(),
         });
-        self.notes.story_over(&story.view.id);
+        let unused = self.notes.story_over(&story.view.id);
+        self.announce_unused(&story.view.id, STORY_SKIPPED, unused);
         self.skipped.insert(story.view.id.clone());
         self.leave(story);
         self.read_backlog()

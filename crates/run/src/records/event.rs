@@ -7,10 +7,11 @@ use crate::policy::budget::{Budget, UsedUp};
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
 use crate::words::{in_ms, quoted};
-use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
+use ralph_plan::tasks::{Task, TaskKind, TaskState};
 use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
 pub use ralph_vault::outcome::{FailureKind, FinishChoice};
@@ -157,10 +158,29 @@ pub enum Event {
         /// The story whose next attempt is held back.
         story: StoryId,
     },
-    /// The user left a note for the next attempt that starts.
+    /// The boxes of the story at hand have changed.
+    TasksChanged {
+        /// The story.
+        story: StoryId,
+        /// Its tasks, as they are now.
+        tasks: Vec<TaskOutline>,
+    },
+    /// The user left a note for the next attempt at a story.
     NoteAdded {
         /// The user's words.
         text: String,
+        /// The story; none for the story of the next attempt, whichever it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        story: Option<StoryId>,
+    },
+    /// No attempt got a note: its story was over before.
+    NoteUnused {
+        /// The user's words.
+        text: String,
+        /// The story it was for.
+        story: StoryId,
+        /// Why the story is over.
+        reason: String,
     },
     /// The loop is over; the finish choice follows.
     RunEnded(RunEnded),
@@ -412,6 +432,37 @@ pub struct StoryStarted {
     pub total: usize,
     /// Open tasks.
     pub open_tasks: usize,
+    /// Its tasks, in document order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskOutline>,
+}
+
+/// One task of a story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct TaskOutline {
+    /// The start of its description.
+    pub text: String,
+    /// How its box is marked.
+    pub state: TaskState,
+}
+
+impl TaskOutline {
+    /// How much of a description is recorded, and of how many tasks per story.
+    const TEXT_CHARS: usize = 200;
+    const MOST: usize = 500;
+
+    /// The tasks of a story as people see them: boxes without text and in code fences are left out.
+    pub(crate) fn of(tasks: &[Task]) -> Vec<Self> {
+        let shown = tasks
+            .iter()
+            .filter(|task| task.is_listed() && task.kind != TaskKind::Fenced);
+        let outlines = shown.take(Self::MOST).map(|task| Self {
+            text: first_chars(&task.raw, Self::TEXT_CHARS).to_owned(),
+            state: task.state,
+        });
+        outlines.collect()
+    }
 }
 
 /// One story of the change, as it was when the run started.

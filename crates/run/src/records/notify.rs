@@ -149,7 +149,10 @@ mod tests {
                 ended(exhausted.clone()),
                 Event::ChoiceNeeded,
                 ended(Outcome::AllDone),
-                Event::NoteAdded { text: "n".into() },
+                Event::NoteAdded {
+                    text: "n".into(),
+                    story: None,
+                },
                 Event::ChoiceNeeded,
                 Event::ChoiceNeeded,
             ]

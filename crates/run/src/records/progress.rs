@@ -18,7 +18,7 @@ pub use self::parts::{
 use super::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, GateFinished,
     GateResult, GateStarted, Outcome, Record, Request, RunEnded, RunStarted, StoryCompleted,
-    StoryOutline, StoryStarted,
+    StoryOutline, StoryStarted, TaskOutline,
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
@@ -132,7 +132,9 @@ impl Progress {
                     story: story.clone(),
                 };
             }
-            Event::NoteAdded { text } => self.notes.add(text.clone()),
+            Event::NoteAdded { text, story } => self.notes.add(story.clone(), text.clone()),
+            Event::NoteUnused { .. } => {}
+            Event::TasksChanged { story, tasks } => self.on_tasks_changed(story, tasks),
             Event::Waiting {
                 story,
                 reason,
@@ -351,8 +353,15 @@ impl Progress {
         let progress = self.take_up(&started.story, &started.title, Some(started.position));
         progress.state = StoryStanding::Running;
         progress.open_tasks = started.open_tasks;
+        progress.tasks.clone_from(&started.tasks);
         progress.started_at.get_or_insert(at);
         progress.since = Some(at);
+    }
+
+    fn on_tasks_changed(&mut self, story: &StoryId, tasks: &[TaskOutline]) {
+        if let Some(progress) = self.story_mut(story) {
+            progress.tasks = tasks.to_vec();
+        }
     }
 
     fn on_story_skipped(&mut self, story: &StoryId, title: &str, reason: &str, at: Timestamp) {

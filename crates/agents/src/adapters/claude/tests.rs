@@ -71,10 +71,12 @@ fn claude_tells_words_tools_and_usage() {
         AgentEvent::ToolResult {
             bytes: 5,
             is_error: true,
+            tail: vec!["12345".into()],
         },
         AgentEvent::ToolResult {
             bytes: 4,
             is_error: false,
+            tail: vec!["abc".into(), "d".into()],
         },
         words("Done.\n\n<promise>COMPLETE</promise>"),
         used(10, 1),

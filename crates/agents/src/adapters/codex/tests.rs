@@ -88,11 +88,13 @@ fn words_tools_and_usage_are_reported() {
         AgentEvent::ToolResult {
             bytes: 5,
             is_error: true,
+            tail: vec!["12345".into()],
         },
         call("edit", "add src/a.rs, b.rs, delete /etc/x"),
         AgentEvent::ToolResult {
             bytes: 0,
             is_error: false,
+            tail: Vec::new(),
         },
         AgentEvent::Text {
             text: "Done.\n<promise>COMPLETE</promise>".into(),

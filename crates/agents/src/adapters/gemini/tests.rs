@@ -76,6 +76,7 @@ fn words_are_joined_to_lines() {
         AgentEvent::ToolResult {
             bytes: 5,
             is_error: true,
+            tail: vec!["abc".into(), "de".into()],
         },
         words("Done."),
         words(""),

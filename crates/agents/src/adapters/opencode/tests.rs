@@ -81,6 +81,7 @@ fn steps_are_added_up() {
         AgentEvent::ToolResult {
             bytes: 2,
             is_error: true,
+            tail: vec!["ok".into()],
         },
         AgentEvent::usage(usage(1)),
         AgentEvent::Text {

@@ -204,7 +204,10 @@ fn every_control_key_sends_its_command() {
     assert_eq!(asked(&mut stage, "r"), []);
     assert_eq!(asked(&mut stage, ":in seconds, q s x"), []);
     stage.press(KeyCode::Enter);
-    let note = UserCommand::Note("in seconds, q s x".to_owned());
+    let note = UserCommand::Note {
+        story: Some(id("3")),
+        text: "in seconds, q s x".to_owned(),
+    };
     assert_eq!(stage.take_asked(), command(note));
     assert_eq!(asked(&mut stage, ":not sent"), []);
     stage.press(KeyCode::Esc);

@@ -9,33 +9,52 @@ use crate::tui::line_edit::LineEdit;
 use crate::tui::message::{Export, Query, Request};
 use crate::tui::screen::preview::Preview;
 use crate::tui::step::{Step, Typing};
+use ralph_base::ids::StoryId;
 use ralph_run::machine::UserCommand;
 
 /// What is being typed.
 #[derive(Debug)]
 pub(crate) struct TypingLine {
     pub(crate) what: Typing,
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
+    /// The story that a note is for; none for the one of the next attempt.
+    story: Option<StoryId>,
     pub(crate) edit: LineEdit,
 }
 
 impl App {
     pub(super) fn start_typing(&mut self, what: Typing) {
+        let mut story = None;
         let (title, text) = match what {
-            Typing::Filter => ("filter", self.changes.filter().to_owned()),
-            Typing::Search => ("search", String::new()),
-            Typing::Note => ("note for the next attempt", String::new()),
+            Typing::Filter => ("filter".to_owned(), self.changes.filter().to_owned()),
+            Typing::Search => ("search".to_owned(), String::new()),
+            Typing::Note => {
+                story = self.story_at_work();
+                (note_title(story.as_ref()), String::new())
+            }
             Typing::Export => match self.export_path() {
-                Some(path) => ("export to", path),
+                Some(path) => ("export to".to_owned(), path),
                 None => return,
             },
             Typing::Setting => {
                 let preview = self.preview.as_ref();
-                preview.map(Preview::to_type).unwrap_or_default()
+                let (title, text) = preview.map(Preview::to_type).unwrap_or_default();
+                (title.to_owned(), text)
             }
         };
         let edit = LineEdit::new(&text);
-        self.typing = Some(TypingLine { what, title, edit });
+        self.typing = Some(TypingLine {
+            what,
+            title,
+            story,
+            edit,
+        });
+    }
+
+    /// The story that the run is at.
+    fn story_at_work(&self) -> Option<StoryId> {
+        let story = self.run.as_ref()?.progress.current_story()?;
+        Some(story.id.clone())
     }
 
     /// The path that is suggested for an export of the current pane.
@@ -91,8 +110,12 @@ impl App {
                 self.perform(step);
             }
             Typing::Note => {
-                self.say("the next attempt is told");
-                self.request = Some(Request::Command(UserCommand::Note(text)));
+                let story = typing.story;
+                self.say(match &story {
+                    Some(story) => format!("note saved for the next attempt at story {story}"),
+                    None => "note saved for the next attempt".to_owned(),
+                });
+                self.request = Some(Request::Command(UserCommand::Note { story, text }));
             }
             Typing::Export => {
                 let query = |export| Query::Export(PathBuf::from(text), export);
@@ -121,5 +144,12 @@ impl App {
             Some(run) if self.screen == Screen::Run => Some(run.export()),
             _ => Some(Export::Text(self.pane()?.text())),
         }
+    }
+}
+
+fn note_title(story: Option<&StoryId>) -> String {
+    match story {
+        Some(story) => format!("note for story {story}"),
+        None => "note for the next story".to_owned(),
     }
 }

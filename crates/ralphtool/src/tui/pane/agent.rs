@@ -303,13 +303,23 @@ impl AgentPane {
                 ]);
                 self.with_detail(&line, expanded)
             }
-            AgentEvent::ToolResult { bytes, is_error } => {
-                let size = words::bytes(*bytes);
-                let line = match is_error {
-                    true => wrap::styled(format!("  ✗ the tool failed · {size}"), BAD),
-                    false => wrap::styled(format!("  ↳ {size}"), DIM),
-                };
-                self.with_detail(&line, expanded)
+            AgentEvent::ToolResult {
+                bytes,
+                is_error,
+                tail,
+            } => {
+                let mut lines = Vec::new();
+                if *is_error {
+                    lines.push(wrap::styled("  ✗ the tool failed", BAD));
+                }
+                match expanded {
+                    Some(_) => {
+                        let line = wrap::styled(format!("  ↳ {}", words::bytes(*bytes)), DIM);
+                        lines.extend(self.with_detail(&line, expanded));
+                    }
+                    None => lines.extend(self.last_lines(*bytes, tail)),
+                }
+                lines
             }
             AgentEvent::Session { id, model } => {
                 let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
@@ -349,6 +359,30 @@ impl AgentPane {
         }
         lines.push(Line::default());
         lines
+    }
+
+    /// The last lines of what a tool answered, with `…` where there is more before them.
+    fn last_lines(&self, bytes: u64, tail: &[String]) -> Vec<Line<'static>> {
+        if tail.is_empty() {
+            let text = match bytes {
+                0 => "  ↳ no output".to_owned(),
+                _ => format!("  ↳ {}", words::bytes(bytes)),
+            };
+            return vec![wrap::styled(text, DIM)];
+        }
+        // Each line has an end, too.
+        let shown: usize = tail.iter().map(|line| line.len() + 1).sum();
+        let first = if bytes > shown as u64 {
+            "  … "
+        } else {
+            "  ↳ "
+        };
+        let marks = std::iter::once(first).chain(std::iter::repeat("    "));
+        let lines = marks.zip(tail).map(|(mark, text)| {
+            let line = wrap::styled(format!("{mark}{}", clean(text)), DIM);
+            wrap::cut(&line, self.text.columns())
+        });
+        lines.collect()
     }
 
     /// A line, and the full text below it if the entry is expanded.

@@ -218,7 +218,9 @@ fn write_event(out: &mut impl Write, event: &AgentEvent) -> std::io::Result<()> 
         AgentEvent::ToolCall { tool, summary } => {
             writeln!(out, "[{}] {}", clean(tool), clean(summary))
         }
-        AgentEvent::ToolResult { bytes, is_error } => {
+        AgentEvent::ToolResult {
+            bytes, is_error, ..
+        } => {
             let how = if *is_error { "failed" } else { "answered" };
             writeln!(out, "  {how}, {bytes} bytes")
         }

@@ -228,6 +228,7 @@ mod tests {
             run: RunId("r".to_owned()),
             event: Event::NoteAdded {
                 text: "n".to_owned(),
+                story: None,
             },
         };
         let messages = VecDeque::from([

@@ -314,6 +314,13 @@ fn said() -> Vec<AgentEvent> {
         AgentEvent::ToolResult {
             bytes: 2_150,
             is_error: false,
+            tail: [
+                "src/client.rs:31: fn upload(",
+                "src/main.rs:9: upload(",
+                "src/queue.rs:77: upload(",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
         },
         call(
             "Bash",
@@ -322,6 +329,7 @@ fn said() -> Vec<AgentEvent> {
         AgentEvent::ToolResult {
             bytes: 40,
             is_error: true,
+            tail: vec!["error: could not compile \u{1b}[31m`upload`".to_owned()],
         },
         AgentEvent::Retrying {
             message: "overloaded, again in 4s".to_owned(),

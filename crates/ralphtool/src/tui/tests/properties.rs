@@ -7,7 +7,7 @@ use super::found;
 use super::stage::Stage;
 use super::story::{
     attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started,
-    started_again, story,
+    started_again, story, tasks,
 };
 use crate::tui::app::Screen;
 use crate::tui::message::{self, ErrorText, Msg, RunOver, Wheel};
@@ -116,6 +116,16 @@ fn records() -> Vec<Event> {
         Event::Paused { story: id("2") },
         Event::NoteAdded {
             text: "\u{7}".to_owned(),
+            story: Some(id("2")),
+        },
+        Event::NoteUnused {
+            text: "\u{7}".to_owned(),
+            story: id("2"),
+            reason: "the story is done".to_owned(),
+        },
+        Event::TasksChanged {
+            story: id("2"),
+            tasks: tasks(3),
         },
         Event::Waiting {
             story: id("2"),

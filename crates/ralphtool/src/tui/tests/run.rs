@@ -233,7 +233,8 @@ fn note_waiting(stage: &mut Stage) {
     working(stage);
     for text in ["The delay is in seconds.", "See the RFC."] {
         let text = text.to_owned();
-        stage.hear(1, Event::NoteAdded { text });
+        let story = Some(id("3"));
+        stage.hear(1, Event::NoteAdded { text, story });
     }
 }
 
@@ -378,6 +379,7 @@ fn many_stories(stage: &mut Stage) {
                 position: 62,
                 total: 70,
                 open_tasks: 3,
+                tasks: Vec::new(),
             }),
         )
         .hear(1, attempt("62", 1))

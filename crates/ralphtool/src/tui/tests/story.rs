@@ -8,11 +8,12 @@ use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
+use ralph_plan::tasks::TaskState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, Finished,
     GateFinished, GateResult, GateStarted, Outcome, RunEnded, RunStarted, StoryCompleted,
-    StoryOutline, StoryStarted,
+    StoryOutline, StoryStarted, TaskOutline,
 };
 
 /// The folder of an attempt.
@@ -79,6 +80,26 @@ pub(in crate::tui) fn started_again() -> Event {
     started_with(2, StoryState::Done)
 }
 
+/// The tasks of a story, of which this number is done.
+pub(in crate::tui) fn tasks(done: usize) -> Vec<TaskOutline> {
+    let texts = [
+        "1.1 Find every caller of `Client::send`",
+        "1.2 Give each of them one request to send, 指数バックオフ",
+        "1.3 Document the delay, for every face there is, with an example that shows it",
+        "1.4 Say so in the changelog",
+    ];
+    let texts = texts.into_iter().enumerate();
+    let task = |(place, text): (usize, &str)| TaskOutline {
+        text: text.to_owned(),
+        state: if place < done {
+            TaskState::Done
+        } else {
+            TaskState::Open
+        },
+    };
+    texts.map(task).collect()
+}
+
 /// Work on a story begins.
 pub(in crate::tui) fn story(place: usize) -> Event {
     Event::StoryStarted(StoryStarted {
@@ -87,6 +108,7 @@ pub(in crate::tui) fn story(place: usize) -> Event {
         position: place,
         total: 5,
         open_tasks: 4,
+        tasks: tasks(0),
     })
 }
 

@@ -251,6 +251,7 @@ fn begin(script: &mut Script) {
                 position: 2,
                 total: 3,
                 open_tasks: 4,
+                tasks: Vec::new(),
             }),
         )
         .gate(3, true, GateResult::Passed);
@@ -274,8 +275,8 @@ fn first_attempt(script: &mut Script) {
             tool: "Bash".to_owned(),
             summary: "rg --files-with-matches 'fn upload' src tests benches examples | sort -u | head -50\rrm".to_owned(),
         })
-        .agent(1, AgentEvent::ToolResult { bytes: 2_150, is_error: false })
-        .agent(1, AgentEvent::ToolResult { bytes: 40, is_error: true })
+        .agent(1, AgentEvent::ToolResult { bytes: 2_150, is_error: false, tail: Vec::new() })
+        .agent(1, AgentEvent::ToolResult { bytes: 40, is_error: true, tail: Vec::new() })
         .agent(1, AgentEvent::usage(usage(45_000, 0.42)))
         .agent(1, AgentEvent::Retrying { message: "overloaded, again in 4s".to_owned() })
         .agent(1, AgentEvent::Unknown { line: "{\"type\":\"novel\"}".to_owned() })
@@ -344,6 +345,7 @@ fn third_attempt(script: &mut Script) {
             1,
             Event::NoteAdded {
                 text: "The delay is in\u{1b}[31m seconds.\nSee the RFC.".to_owned(),
+                story: Some(id("2")),
             },
         )
         .asked(Request::GoOn)

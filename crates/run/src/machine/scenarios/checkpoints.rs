@@ -20,6 +20,7 @@ fn story_started(story: &str, position: usize) -> Effect {
         position,
         total: 2,
         open_tasks: 2,
+        tasks: Vec::new(),
     }))
 }
 

@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::policy::roster::Choice;
-use crate::records::event::{AttemptFailed, GateResult, StoryCompleted};
+use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_plan::tasks::TaskState;
 
 /// One story as far as this run knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,8 @@ pub struct StoryProgress {
     pub tasks_done: usize,
     /// All tasks, where they were recorded.
     pub tasks_total: usize,
+    /// Its tasks as they were last recorded, from the moment work on it began.
+    pub tasks: Vec<TaskOutline>,
     /// Its attempts in this run.
     pub attempts: Vec<AttemptProgress>,
     /// Every run of a gate for it, in order.
@@ -59,6 +62,7 @@ impl StoryProgress {
             state: StoryStanding::Waiting,
             tasks_done: 0,
             tasks_total: 0,
+            tasks: Vec::new(),
             attempts: Vec::new(),
             gates: Vec::new(),
             commits: Vec::new(),
@@ -122,6 +126,10 @@ impl StoryProgress {
         self.rest(at, StoryStanding::Completed(completed.clone()));
         let done = self.tasks_done + self.open_tasks;
         self.tasks_done = done.min(self.tasks_total);
+        let open = self.tasks.iter_mut();
+        for task in open.filter(|task| task.state == TaskState::Open) {
+            task.state = TaskState::Done;
+        }
     }
 
     /// Work on it is over, for now or for good.

@@ -99,6 +99,7 @@ fn story_started() -> Event {
         position: 2,
         total: 3,
         open_tasks: 2,
+        tasks: Vec::new(),
     })
 }
 
@@ -596,6 +597,7 @@ fn the_time_left_is_guessed_from_the_stories_of_this_run() {
         position: 3,
         total,
         open_tasks,
+        tasks: Vec::new(),
     }));
     assert_eq!(left(&tape, 132), Some(70));
     assert_eq!(left(&tape, 900), Some(0), "longer than the first one took");
@@ -616,6 +618,7 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
     assert!(!tape.progress.pausing);
     tape.hear(Event::NoteAdded {
         text: "use tabs".to_owned(),
+        story: Some(one()),
     });
     let waiting = |tape: &Tape| tape.progress.notes.waiting().count();
     assert_eq!(waiting(&tape), 1);
