@@ -103,7 +103,10 @@ impl Progress {
         let at = record.at;
         match &record.event {
             Event::RunStarted(started) => self.on_run_started(started, record),
-            Event::Recovered { .. } | Event::AgentChanged { .. } | Event::ChoiceNeeded => {}
+            Event::Recovered { .. }
+            | Event::AgentChanged { .. }
+            | Event::NoteUnused { .. }
+            | Event::ChoiceNeeded => {}
             Event::Warning { code, message } => self.on_warning(code, message),
             Event::TamperFound {
                 story,
@@ -133,7 +136,6 @@ impl Progress {
                 };
             }
             Event::NoteAdded { text, story } => self.notes.add(story.clone(), text.clone()),
-            Event::NoteUnused { .. } => {}
             Event::TasksChanged { story, tasks } => self.on_tasks_changed(story, tasks),
             Event::Waiting {
                 story,

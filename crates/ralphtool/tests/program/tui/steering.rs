@@ -120,7 +120,7 @@ fn a_note_reaches_the_next_attempt() {
     ));
     let terminal = open_at_work(&sandbox);
     terminal.keys(":");
-    terminal.waits_for("note for the next attempt:");
+    terminal.waits_for("note for story 1:");
     assert!(terminal.cursor_visible());
     // Keys that mean something elsewhere are letters here.
     terminal.keys("quiet sea");
@@ -141,6 +141,29 @@ fn a_note_reaches_the_next_attempt() {
     );
     let next = sandbox.transcript("2.1", "prompt.md");
     assert!(!next.contains("quiet sea"), "{next}");
+}
+
+#[test]
+fn a_note_for_a_story_that_succeeds_reaches_no_other_story() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "if [ $RALPHTOOL_STORY = 1 ]; then {WAITS} else wait_for $root/later; fi\n{GOOD}"
+    ));
+    let terminal = open_at_work(&sandbox);
+    terminal.keys(":do not touch the command line");
+    terminal.waits_for("note for story 1: do not touch the command line");
+    terminal.key(Key::Enter);
+    terminal.waits_for("1 note for the next attempt");
+    release(&sandbox, "go");
+    terminal.waits_for("note for story 1 was not used: the story is done");
+    release(&sandbox, "later");
+    cleans_up(terminal, 0);
+    let next = sandbox.transcript("2.1", "prompt.md");
+    assert!(!next.contains("command line"), "{next}");
+    let unused = sandbox.events_named("note_unused");
+    assert_eq!(unused.len(), 1);
+    assert_eq!(unused[0]["story"], "1");
+    assert_eq!(unused[0]["reason"], "the story is done");
 }
 
 #[test]
