@@ -1,7 +1,7 @@
 //! Hostile agents, generated: small programs of misdeeds on the git directory, the tree and file
 //! modes, each carried out by an agent of the real program in a rich repository, as a user who is
 //! not root. After each: nothing outside of the repository changed, no command hangs, restore and
-//! abandon are exact or a named exception of docs/reliability.md, and no run is stuck.
+//! abandon are exact or a named exception of docs/limits.md, and no run is stuck.
 //!
 //! `cargo test --test hostile` runs a few; `RALPHTOOL_HOSTILE=2000 cargo test --release --test
 //! hostile -- --ignored --nocapture` runs the given number and prints programs and violations by

@@ -202,7 +202,7 @@ impl Program {
     }
 }
 
-/// What docs/reliability.md does not promise.
+/// What docs/limits.md does not promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exception {
     /// What is written into an object in place is in the vault, too.

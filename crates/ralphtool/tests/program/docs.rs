@@ -70,7 +70,7 @@ fn all_blocks() -> Vec<Block> {
 /// How to make the program print something: from its first line.
 type Situation = (&'static str, fn() -> String);
 
-const SITUATIONS: [Situation; 20] = [
+const SITUATIONS: &[Situation] = &[
     (
         "error: `ralphtool.toml` asks for 1 permission that you have not given",
         || {
@@ -167,6 +167,23 @@ const SITUATIONS: [Situation; 20] = [
         said(&after_a_run().run(&["attempts", "show", "9.9"]))
     }),
     ("the budget of $5.00 is used up", over_budget),
+    ("error: a merge is in progress in this repository", || {
+        let sandbox = retry();
+        sandbox.write(".git/MERGE_HEAD", &sandbox.git("rev-parse HEAD"));
+        said(&sandbox.run(&["loop"]).ends_with(2))
+    }),
+    (
+        "error: a branch `ralph` exists, so `ralph/add-retry` cannot be made",
+        || {
+            let sandbox = retry();
+            sandbox.git("branch ralph");
+            said(&sandbox.run(&["loop"]).ends_with(2))
+        },
+    ),
+    (
+        "error: `main` moved on and conflicts with `ralph/add-retry` in README.md; nothing was changed",
+        conflict,
+    ),
 ];
 
 /// A repository with the change `add-retry` of two stories, as the guide has it.
@@ -232,6 +249,18 @@ fn beside_another() -> String {
     format!("{before}process 2449 since 2026-11-16 11:30:45 UTC{after}")
 }
 
+fn conflict() -> String {
+    let sandbox = retry();
+    sandbox.agent("echo agent > README.md; complete");
+    sandbox.run(&["loop"]).ends_with(0);
+    sandbox.git("switch -q main");
+    sandbox.write("README.md", "mine\n");
+    sandbox.git("add README.md");
+    sandbox.git("commit -q -m mine");
+    sandbox.git("switch -q ralph/add-retry");
+    said(&sandbox.run(&["finish", "--cleanup"]).ends_with(2))
+}
+
 fn over_budget() -> String {
     let sandbox = retry();
     let script = sandbox.root.join("teller.sh");
@@ -256,7 +285,7 @@ fn what_the_guide_quotes_is_what_the_program_prints() {
         .iter()
         .filter(|block| block.info == "error")
         .collect();
-    for (first, _) in &SITUATIONS {
+    for (first, _) in SITUATIONS {
         let is_quoted = quoted
             .iter()
             .any(|it| it.text.lines().next() == Some(*first));

@@ -1,5 +1,5 @@
 //! The fault table: what an agent, a user, git's settings or the machine does to a repository, one
-//! test per fault. `docs/reliability.md` has the table; some names begin with the id of their row.
+//! test per fault. `docs/faults.md` has the table; some names begin with the id of their row.
 //!
 //! Each test is the real program on a real repository with a shell script for an agent.
 
@@ -176,7 +176,7 @@ fn the_table_and_the_tests_name_each_other() {
         };
         fs::read_to_string(path).unwrap()
     };
-    let table = read("docs/reliability.md");
+    let table = read("docs/faults.md");
     let named: Vec<(&str, &str)> = table
         .split('`')
         .filter(|word| !word.starts_with("cargo "))
