@@ -75,8 +75,8 @@ fn opening(input: &PromptInput<'_>) -> String {
     format!(
         "You are implementing one story of the change `{change}`: story {} ({}). This is attempt {} at it.\n\n\
          Do this story and only this story. Other stories of the change are done before or after it by \
-         separate runs; leave their code, their tasks and their boxes alone. You work unattended: nobody \
-         can answer questions.",
+         separate runs; leave their code, their tasks and their boxes alone. You work unattended: your \
+         questions would not be answered.",
         story.id, story.title, input.attempt
     )
 }
@@ -99,7 +99,7 @@ fn previous(input: &PromptInput<'_>) -> Option<String> {
             "Every story of the change was done and saved, this one last; their work is in the tree. Then \
              the change as a whole was checked, and the check failed:\n\n\
              {reason}\n\n\
-             This story is open again so that you mend it. Find the cause wherever in the change it is."
+             This story is open again so that you can fix it. Find the cause wherever in the change it is."
         ),
     };
     Some(format!("## Previous Attempt Failed\n\n{text}"))

@@ -65,14 +65,14 @@ fn a_budget_warns_and_stops_the_run_and_a_higher_one_continues_it() {
     );
     assert_eq!(
         sandbox.warnings(),
-        ["budget: 85 % of the budget of $1.00 is used: at 100 % the run ends"]
+        ["budget: 85% of the budget of $1.00 used; the run stops at 100%"]
     );
     assert_eq!(files(&sandbox.repo), before);
     let parked = sandbox.run(&["attempts"]).ends_with(0);
     assert!(parked.stdout.contains("1.1"), "{}", parked.stdout);
 
     let again = sandbox.run(&["resume", "--max-cost", "1"]).ends_with(3);
-    let way_out = "go on with a higher one: `ralphtool resume --max-cost 2`";
+    let way_out = "resume with a higher one: `ralphtool resume --max-cost 2`";
     assert!(again.stdout.contains(way_out), "{}", again.stdout);
     assert_eq!(sandbox.events_named("attempt_started").len(), 1);
 
@@ -102,7 +102,7 @@ fn a_story_has_its_own_budget_over_all_attempts() {
     assert_eq!(
         ended["outcome"]["reason"],
         "the budget of 1000 tokens for story `1` is used up\n\
-         go on with a higher one: `ralphtool resume --max-story-tokens 2k`"
+         resume with a higher one: `ralphtool resume --max-story-tokens 2k`"
     );
     assert_eq!(sandbox.events_named("attempt_started").len(), 2);
 

@@ -484,7 +484,7 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
     insta::assert_snapshot!(without_vault(&text), @r"
     You are implementing one story of the change `add-retry`: story 2 (Retry the upload). This is attempt 1 at it.
 
-    Do this story and only this story. Other stories of the change are done before or after it by separate runs; leave their code, their tasks and their boxes alone. You work unattended: nobody can answer questions.
+    Do this story and only this story. Other stories of the change are done before or after it by separate runs; leave their code, their tasks and their boxes alone. You work unattended: your questions would not be answered.
 
     ## Story 2: Retry the upload
 
@@ -538,7 +538,7 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
     - Never silently narrow, defer or simplify away what is specified. If a task cannot be done as written, or the design turns out wrong, stop and report failure with the reason.
     - Verify each task as it says; if it does not say how, add or run a test that would notice a mistake.
     - Tick a task in `[place]/project/openspec/changes/add-retry/tasks.md` as soon as it is fully done, not when it is done in part or put off: change its `- [ ]` to `- [x]` and nothing else on the line. Do not remove, reword or reorder tasks, and do not touch boxes of other stories.
-    - Boxes marked `[~]`, `[-]` or `[/]` are set aside: leave them as they are. Boxes inside code fences are examples.
+    - Boxes marked `[~]`, `[-]` or `[/]` are deferred: leave them as they are. Boxes inside code fences are examples.
     - You need not commit: the work is committed for you when the story is accepted. Do not switch or create branches, rewrite history, stash, or push.
     - Leave no process running and no scratch files behind.
     - Do not delete, skip or weaken tests, edit the text of the plan or change test, lint or CI configuration, unless the story asks for it.

@@ -271,7 +271,7 @@ fn a_spec_of_kiro_runs_item_by_item_without_what_is_optional() {
     let prompt = sandbox.transcript("2.2", "prompt.md");
     assert!(prompt.contains("requirements.md") && !prompt.contains("Stars are optional"));
     assert!(
-        prompt.contains("`[-]` was begun by somebody and is to be done"),
+        prompt.contains("`[-]` was already begun: finish it"),
         "{prompt}"
     );
 }

@@ -96,7 +96,7 @@ impl Budget {
         }
     }
 
-    /// Says what is used up, if anything is.
+    /// The first bound that is used up, if any is.
     pub fn used_up(&self, scope: &Scope, used: &Used) -> Option<UsedUp> {
         let bound = BOUNDS
             .into_iter()
@@ -104,7 +104,7 @@ impl Budget {
         Some(UsedUp {
             reason: format!("{} is used up", self.name(bound, scope)),
             way_out: format!(
-                "go on with a higher one: `ralphtool resume {} {}`",
+                "resume with a higher one: `ralphtool resume {} {}`",
                 flag(bound, scope),
                 self.raised(bound, used)
             ),
@@ -119,16 +119,16 @@ impl Budget {
         BOUNDS.into_iter().filter(is_near).collect()
     }
 
-    /// What is said of a bound that is nearly used up.
+    /// The warning for a bound that is nearly used up.
     pub fn warning(&self, bound: Bound, scope: &Scope, used: &Used) -> String {
         let reached = |percent: &u32| self.has_reached(bound, used, *percent);
         let percent = (WARNED_FROM..100).rev().find(reached);
         let percent = percent.unwrap_or(WARNED_FROM);
         let name = self.name(bound, scope);
-        format!("{percent} % of {name} is used: at 100 % the run ends")
+        format!("{percent}% of {name} used; the run stops at 100%")
     }
 
-    /// How long until something is to be said or done about the time, if it is not used up.
+    /// How long until the time budget needs a warning or ends the run, if it is not used up.
     pub(crate) fn next_check(&self, elapsed: Duration) -> Option<Duration> {
         let time = self.time.filter(|time| elapsed < *time)?;
         let warned_at = part(time, WARNED_FROM);
@@ -172,7 +172,7 @@ impl Budget {
         }
     }
 
-    /// A bound that leaves room for more, as the flag takes it: twice what there was, or more.
+    /// A higher bound to suggest, as the flag takes it: at least twice the present one.
     fn raised(&self, bound: Bound, used: &Used) -> String {
         match bound {
             Bound::Cost => {
@@ -282,7 +282,7 @@ mod tests {
             used(2.0, 0, 0),
             Some((
                 "the budget of $2.00 is used up",
-                "go on with a higher one: `ralphtool resume --max-cost 4`",
+                "resume with a higher one: `ralphtool resume --max-cost 4`",
             )),
         );
         case(
@@ -290,7 +290,7 @@ mod tests {
             used(0.0, 100, 0),
             Some((
                 "the budget of 100 tokens is used up",
-                "go on with a higher one: `ralphtool resume --max-tokens 200`",
+                "resume with a higher one: `ralphtool resume --max-tokens 200`",
             )),
         );
         case(
@@ -298,7 +298,7 @@ mod tests {
             used(0.0, 0, 90),
             Some((
                 "the time of 1h 30m is used up",
-                "go on with a higher one: `ralphtool resume --max-time 3h`",
+                "resume with a higher one: `ralphtool resume --max-time 3h`",
             )),
         );
         case(
@@ -306,7 +306,7 @@ mod tests {
             used(5.5, 0, 0),
             Some((
                 "the budget of $2.00 for story `1` is used up",
-                "go on with a higher one: `ralphtool resume --max-story-cost 8.25`",
+                "resume with a higher one: `ralphtool resume --max-story-cost 8.25`",
             )),
         );
         case(
@@ -314,7 +314,7 @@ mod tests {
             used(0.0, 0, 200),
             Some((
                 "the time of 1h 30m for story `1` is used up",
-                "go on with a higher one: `ralphtool resume --max-story-time 5h`",
+                "resume with a higher one: `ralphtool resume --max-story-time 5h`",
             )),
         );
         let nothing = Budget::default();
@@ -346,11 +346,11 @@ mod tests {
         let story = Scope::Story(StoryId("2".to_owned()));
         assert_eq!(
             BUDGET.warning(Bound::Cost, &Scope::Run, &used(1.7, 0, 0)),
-            "85 % of the budget of $2.00 is used: at 100 % the run ends"
+            "85% of the budget of $2.00 used; the run stops at 100%"
         );
         assert_eq!(
             BUDGET.warning(Bound::Time, &story, &used(0.0, 0, 72)),
-            "80 % of the time of 1h 30m for story `2` is used: at 100 % the run ends"
+            "80% of the time of 1h 30m for story `2` used; the run stops at 100%"
         );
     }
 

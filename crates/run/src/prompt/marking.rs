@@ -53,16 +53,16 @@ fn boxes(input: &PromptInput<'_>, file: &str, source: SourceKind) -> String {
 const fn other_boxes(source: SourceKind) -> &'static str {
     match source {
         SourceKind::Kiro => {
-            "Boxes marked `[~]` or `[/]` are set aside: leave them as they are. One marked `[-]` was begun by somebody \
-             and is to be done. A star behind the box makes a task optional: tick it only if you did it. Boxes inside \
+            "Boxes marked `[~]` or `[/]` are deferred: leave them as they are. One marked `[-]` was already begun: \
+             finish it. A star behind the box makes a task optional: tick it only if you did it. Boxes inside \
              code fences are examples."
         }
         SourceKind::Checklist => {
-            "Boxes marked `[~]`, `[-]` or `[/]`, and those in a section called optional, future or nice to have, are set \
-             aside: leave them as they are. Boxes inside code fences are examples."
+            "Boxes marked `[~]`, `[-]` or `[/]`, and those in a section called optional, future or nice to have, are \
+             deferred: leave them as they are. Boxes inside code fences are examples."
         }
         SourceKind::OpenSpec | SourceKind::SpecKit | SourceKind::PrdJson => {
-            "Boxes marked `[~]`, `[-]` or `[/]` are set aside: leave them as they are. Boxes inside code fences are examples."
+            "Boxes marked `[~]`, `[-]` or `[/]` are deferred: leave them as they are. Boxes inside code fences are examples."
         }
     }
 }

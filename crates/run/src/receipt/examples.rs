@@ -36,10 +36,10 @@ pub(super) const EVERYTHING: &str = r#"
 0 {"event":"story_started","story":"2","title":"Count retries","position":3,"total":4,"open_tasks":2}
 0 {"event":"attempt_started","story":"2","attempt":1,"max_attempts":4,"transcript":"t","agent":{"agent":"claude","model":null}}
 100 {"event":"agent","story":"2","attempt":1,"agent":{"type":"usage","usage":{"input_tokens":90000,"output_tokens":9000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.2}}}
-0 {"event":"warning","code":"budget","message":"87 % of the budget of $5.00 is used: at 100 % the run ends"}
+0 {"event":"warning","code":"budget","message":"87% of the budget of $5.00 used; the run stops at 100%"}
 50 {"event":"agent","story":"2","attempt":1,"agent":{"type":"usage","usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}}
 1 {"event":"attempt_failed","story":"2","attempt":1,"kind":"budget","reason":"the budget of $5.00 is used up","parked":"2.1","changed_files":2,"retrying":false,"duration_ms":151000,"usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}
-0 {"event":"run_ended","outcome":{"why":"limited","reason":"the budget of $5.00 is used up\ngo on with a higher one: `ralphtool resume --max-cost 10`"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":268000,"usage":{"input_tokens":150000,"output_tokens":12500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.05}}
+0 {"event":"run_ended","outcome":{"why":"limited","reason":"the budget of $5.00 is used up\nresume with a higher one: `ralphtool resume --max-cost 10`"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":268000,"usage":{"input_tokens":150000,"output_tokens":12500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.05}}
 1 {"event":"finished","choice":"keep","head":"ralph/add-retry","branch":"ralph/add-retry","changed_files":4}
 "#;
 

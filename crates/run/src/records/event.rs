@@ -1,4 +1,4 @@
-//! The wire format: one stream of records drives every face, the log and `--json`.
+//! The wire format: one stream of records, from which the screen, the log and `--json` are made.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -57,14 +57,14 @@ impl Record {
 pub enum Event {
     /// The loop started; the checkpoint branch exists.
     RunStarted(RunStarted),
-    /// Leftovers of an interrupted run were found and mended.
+    /// Leftovers of an interrupted run were found and repaired.
     Recovered {
         /// What was found.
         found: String,
         /// What was done about it.
         done: String,
     },
-    /// Something the user should know; the run goes on.
+    /// Something the user should know; the run continues.
     Warning {
         /// Stable name of the warning.
         code: String,
@@ -73,7 +73,7 @@ pub enum Event {
     },
     /// Work on a story begins.
     StoryStarted(StoryStarted),
-    /// A story is passed over.
+    /// A story is skipped.
     StorySkipped {
         /// The story.
         story: StoryId,
@@ -86,9 +86,9 @@ pub enum Event {
     AgentChanged {
         /// The story.
         story: StoryId,
-        /// Who made the last one, or would have.
+        /// The agent and model before.
         from: Choice,
-        /// Who makes the next one.
+        /// The agent and model from now on.
         to: Choice,
         /// Why.
         reason: String,
@@ -108,22 +108,22 @@ pub enum Event {
     GateStarted(GateStarted),
     /// A gate ended.
     GateFinished(GateFinished),
-    /// An attempt changed something it had better not.
+    /// An attempt changed tests, the plan, the gates or files outside of `roots`.
     TamperFound {
         /// The story.
         story: StoryId,
         /// Which attempt.
         attempt: AttemptNumber,
-        /// What sort of thing.
+        /// Which check found it.
         check: TamperCheck,
-        /// Where, from the top of the work tree.
+        /// The paths, relative to the top of the work tree.
         paths: Vec<String>,
-        /// What, for people.
+        /// What was found, for people.
         message: String,
-        /// The attempt fails because of it; else it is only told.
+        /// Whether the attempt fails because of it; otherwise it is only reported.
         failed: bool,
     },
-    /// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
+    /// An attempt failed; it is parked and the tree is restored to the checkpoint.
     AttemptFailed(AttemptFailed),
     /// The loop waits for a limit to end.
     Waiting {
@@ -137,32 +137,32 @@ pub enum Event {
     },
     /// A story is done and its checkpoint commit is written.
     StoryCompleted(StoryCompleted),
-    /// A gate that judges the whole change went red: the last story has open tasks again.
+    /// A gate over the whole change is red: the last story has open tasks again.
     StoryReopened {
         /// The story.
         story: StoryId,
         /// The gate.
         gate: String,
-        /// What the next attempt is told.
+        /// The reason that the next attempt gets.
         reason: String,
         /// The commit with the open boxes.
         commit: String,
     },
-    /// The user asked for something while the loop ran.
+    /// The user asked for something during the run.
     Requested {
         /// What.
         request: Request,
     },
-    /// Nothing runs until the user says to go on.
+    /// The run is paused until the user continues it.
     Paused {
-        /// The story whose next attempt is held back.
+        /// The story whose next attempt waits.
         story: StoryId,
     },
-    /// The boxes of the story at hand have changed.
+    /// The boxes of the current story have changed.
     TasksChanged {
         /// The story.
         story: StoryId,
-        /// Its tasks, as they are now.
+        /// Its tasks and their boxes.
         tasks: Vec<TaskOutline>,
     },
     /// The user left a note for the next attempt at a story.
@@ -186,7 +186,7 @@ pub enum Event {
     RunEnded(RunEnded),
     /// The loop is over, and waits for the user to choose how to finish.
     ChoiceNeeded,
-    /// The branch was taken home or kept.
+    /// The run was finished.
     Finished(Finished),
     /// The finish did not work.
     FinishFailed(FinishFailed),
@@ -206,7 +206,7 @@ impl Event {
         }
     }
 
-    /// What is recorded once the commit with the open boxes is made.
+    /// The event to record once the commit with the open boxes is made.
     pub fn reopened(reopening: Reopening, commit: String) -> Self {
         Self::StoryReopened {
             story: reopening.story,
@@ -228,7 +228,7 @@ pub struct RunStarted {
     pub branch: String,
     /// Where the user was: a branch name, or a commit for a detached HEAD.
     pub original: String,
-    /// The commit that was; none on a branch without one.
+    /// The commit of `original`; none on a branch without commits.
     pub original_commit: Option<String>,
     /// The agent's name.
     pub agent: String,
@@ -242,7 +242,7 @@ pub struct RunStarted {
     pub max_retries: u32,
     /// Names of the gates.
     pub gates: Vec<String>,
-    /// This goes on with an earlier, interrupted run.
+    /// Whether this resumes an earlier run.
     pub resumed: bool,
     /// All stories of the change, in document order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -253,7 +253,7 @@ pub struct RunStarted {
     /// What each of its stories may use.
     #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
     pub story_budget: BudgetLimits,
-    /// Agents that take over where that one cannot work, in order.
+    /// Agents that take over when that one is unavailable, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
 }
@@ -274,10 +274,10 @@ pub struct AttemptStarted {
     /// The checkpoint commit the attempt starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// How the agent's stdout is to be read.
+    /// The format of the agent's stdout.
     #[serde(default)]
     pub output: Output,
-    /// Who makes it.
+    /// The agent and model that make it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Choice>,
 }
@@ -291,9 +291,9 @@ pub struct GateStarted {
     pub story: StoryId,
     /// The gate's name.
     pub gate: String,
-    /// The gate runs on the checkpoint, before the first attempt, to know what was red before.
+    /// Whether it runs on the checkpoint before the first attempt, to know what was red before.
     pub baseline: bool,
-    /// The gate judges the whole change, with every story done.
+    /// Whether it runs over the whole change, with every story done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// The file its output goes to.
@@ -310,9 +310,9 @@ pub struct GateFinished {
     pub story: StoryId,
     /// The gate's name.
     pub gate: String,
-    /// The gate ran on the checkpoint.
+    /// Whether it ran on the checkpoint before the first attempt.
     pub baseline: bool,
-    /// The gate judged the whole change, with every story done.
+    /// Whether it ran over the whole change, with every story done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
     /// How it ended.
@@ -321,7 +321,7 @@ pub struct GateFinished {
     pub duration_ms: u64,
 }
 
-/// An attempt did not succeed; it is parked and the tree is back at the checkpoint.
+/// An attempt failed; it is parked and the tree is restored to the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), schemars(inline))]
@@ -330,15 +330,15 @@ pub struct AttemptFailed {
     pub story: StoryId,
     /// Which attempt.
     pub attempt: AttemptNumber,
-    /// What sort of failure.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What the next attempt is told, or what the user should know.
+    /// The reason, which the next attempt gets too.
     pub reason: String,
     /// Name of the parked attempt, such as `2.1`.
     pub parked: String,
     /// Paths the attempt had changed.
     pub changed_files: usize,
-    /// Another attempt follows.
+    /// Whether another attempt follows.
     pub retrying: bool,
     /// How long the attempt took.
     pub duration_ms: u64,
@@ -386,7 +386,7 @@ pub struct RunEnded {
     pub usage: Usage,
 }
 
-/// The branch was taken home or kept.
+/// The run was finished.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), schemars(inline))]
@@ -412,7 +412,7 @@ pub struct FinishFailed {
     pub reason: String,
     /// What to do next.
     pub hint: String,
-    /// It is under way, and only it can be carried through; else everything is as it was.
+    /// Whether it is in progress and can only be completed; otherwise nothing was changed.
     #[serde(default)]
     pub begun: bool,
 }
@@ -448,11 +448,11 @@ pub struct TaskOutline {
 }
 
 impl TaskOutline {
-    /// How much of a description is recorded, and of how many tasks per story.
+    /// How much of each description is recorded, and how many tasks per story.
     const TEXT_CHARS: usize = 200;
     const MOST: usize = 500;
 
-    /// The tasks of a story as people see them: boxes without text and in code fences are left out.
+    /// The tasks of a story to show, without boxes that have no text or are in code fences.
     pub(crate) fn of(tasks: &[Task]) -> Vec<Self> {
         let shown = tasks
             .iter()
@@ -488,7 +488,7 @@ pub struct BudgetLimits {
     /// Money, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
-    /// Tokens of all sorts.
+    /// Tokens of all kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Wall clock time, in milliseconds.
@@ -513,7 +513,7 @@ impl BudgetLimits {
     }
 }
 
-/// Something a user asks of a running loop.
+/// What a user can ask of an active run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -522,11 +522,11 @@ pub enum Request {
     Stop,
     /// Stop without waiting for the agent's grace period.
     StopNow,
-    /// Hold the next attempt back.
+    /// Pause before the next attempt.
     Pause,
-    /// Go on after a pause, or take it back.
+    /// Continue after a pause, or cancel the request for one.
     GoOn,
-    /// Give the story at hand up for this run.
+    /// Skip the current story in this run.
     Skip,
     /// End the wait for a limit.
     TryNow,
@@ -553,16 +553,16 @@ pub enum GateResult {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Outcome {
-    /// Every story is complete (or set aside).
+    /// Every story is done or deferred.
     AllDone,
-    /// Just the story asked for is complete.
+    /// The one story that was asked for is done.
     StoryDone,
-    /// The work is done, and gates that were red before it are still red.
+    /// The work is done, but gates that were red before it are still red.
     Unverified {
         /// Names of the gates.
         gates: Vec<String>,
     },
-    /// Every story is complete (or set aside), but for those the user skipped.
+    /// Every story is done or deferred, except those the user skipped.
     Skipped {
         /// The stories that were skipped and are open.
         stories: Vec<StoryId>,
@@ -578,12 +578,12 @@ pub enum Outcome {
     },
     /// The user stopped it.
     Stopped,
-    /// A limit ended the run: budget, a wait that would take too long, or not logged in.
+    /// A limit ended the run: the budget, a usage limit, or a missing login.
     Limited {
-        /// In words.
+        /// The reason, in words.
         reason: String,
     },
-    /// Git or the system failed; the hint says what is safe.
+    /// Git or the system failed; the hint says what to do.
     Broken {
         /// What was tried and what happened.
         reason: String,
@@ -607,7 +607,7 @@ pub fn red_since_before(gates: &[String]) -> String {
 }
 
 impl Outcome {
-    /// Whether a run that ended so and was not finished can go on with what is left.
+    /// Whether a run that ended like this, and was not finished, can be resumed.
     pub const fn can_go_on(&self) -> bool {
         match self {
             Self::Skipped { .. }

@@ -149,36 +149,36 @@ settings! {
     section TOP "" "" "At the top of the file, before the first table." {
         "agent" => agent: AgentList = AgentList::one("claude"),
             variable "RALPHTOOL_AGENT", flag "--agent",
-            "Who does the work; of a list the next one takes over where one cannot work.";
+            "The agent to use. In a list, the next one takes over when one is unavailable.";
         "model" => model: Model, without "as the agent itself is set", example r#""opus""#,
             variable "RALPHTOOL_MODEL", flag "--model",
-            "The model it is asked for. Without it, the one the agent itself is set to; this is an example.";
+            "The model the agent is asked to use. Without it, the agent's own setting; this is an example.";
         "max_retries" => max_retries: u32 = 3,
             variable "RALPHTOOL_MAX_RETRIES", flag "--max-retries",
             "How often a story is tried again after its first attempt.";
         "on_finish" => on_finish: OnFinish = OnFinish::Ask,
             variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
-            "What becomes of the branch at the end: `ask` (keep where nobody can be asked), `cleanup`\n\
-             (back to your branch, the work as uncommitted changes) or `keep`.";
+            "What to do with the branch at the end: `ask` (without a terminal: keep), `cleanup` (return to\n\
+             your branch, with the changes uncommitted) or `keep`.";
         "strict_tasks" => strict_tasks: bool = false, variable "RALPHTOOL_STRICT_TASKS",
-            "Whether a box that the agent left open fails the attempt; else ralphtool ticks it.";
+            "Whether a task that the agent did not tick fails the attempt; otherwise ralphtool ticks it.";
         "require_changes" => require_changes: bool = false, variable "RALPHTOOL_REQUIRE_CHANGES",
-            "Whether an attempt that changed nothing but boxes fails.";
+            "Whether an attempt that changed nothing but the boxes of the plan fails.";
         "command_timeout" => command_timeout: TimeLimit = TimeLimit::seconds(30),
             variable "RALPHTOOL_COMMAND_TIMEOUT", flag "--command-timeout",
             "How long git and other short commands may take.";
         "max_wait" => max_wait: TimeLimit = TimeLimit::OFF,
             variable "RALPHTOOL_MAX_WAIT", flag "--max-wait",
-            "How long to wait at the most for a usage limit of the agent to end.";
+            "How long to wait, at most, for a usage limit of the agent to end.";
         "limit_pause" => limit_pause: TimeLimit = TimeLimit::seconds(60),
             variable "RALPHTOOL_LIMIT_PAUSE",
-            "The first pause where a limit does not say when it ends; it doubles up to an hour.";
+            "The first wait if a limit does not say when it ends; it doubles, up to an hour.";
         "largest_file" => largest_file: SizeLimit = Limits::DEFAULT.largest_file,
             variable "RALPHTOOL_LARGEST_FILE",
-            "A new file larger than this is not committed, but kept in the vault.";
+            "A new file larger than this is not committed; it is kept in the vault.";
         "least_free" => least_free: SizeLimit = SizeLimit::bytes(Limits::DEFAULT.least_free),
             variable "RALPHTOOL_LEAST_FREE",
-            "Room that must stay free on the disk.";
+            "Minimum free disk space.";
         "vault_limit" => vault_limit: SizeLimit = SizeLimit::bytes(20_000_000_000),
             asks "old runs are removed from the vault above", variable "RALPHTOOL_VAULT_LIMIT",
             "How large the vault may get before old runs are removed from it.";
@@ -189,21 +189,21 @@ settings! {
     section TIMEOUTS "[timeouts]" "timeouts." "How long things may take." {
         "idle" => idle_timeout: TimeLimit = TimeLimit::seconds(15 * 60),
             variable "RALPHTOOL_IDLE_TIMEOUT", flag "--idle-timeout",
-            "An agent that says nothing for so long is stopped, and the attempt has failed.";
+            "An agent that prints nothing for this long is stopped, and the attempt fails.";
         "total" => total_timeout: TimeLimit = TimeLimit::OFF,
             variable "RALPHTOOL_TIMEOUT", flag "--timeout",
-            "An attempt that takes longer is stopped.";
+            "An attempt that takes longer than this is stopped.";
         "grace" => grace: TimeLimit = TimeLimit::seconds(20),
-            "How long an agent may take to end after its last words.";
+            "How long an agent may take to exit after its last message.";
     }
     section BUDGET "[budget]" "budget."
-    "What a run may use; it stops there, and `ralphtool resume` goes on with a larger one." {
+    "What a run may use. It stops there; `ralphtool resume` continues with a larger budget." {
         "usd" => max_cost: CostLimit = CostLimit::OFF,
             variable "RALPHTOOL_MAX_COST", flag "--max-cost",
             "How many US dollars the run may cost, such as 10.00.";
         "tokens" => max_tokens: TokenLimit = TokenLimit::OFF,
             variable "RALPHTOOL_MAX_TOKENS", flag "--max-tokens",
-            "How many tokens of all sorts the run may use, such as \"2M\".";
+            "How many tokens of all kinds the run may use, such as \"2M\".";
         "time" => max_time: TimeLimit = TimeLimit::OFF,
             variable "RALPHTOOL_MAX_TIME", flag "--max-time",
             "How long the run may take, such as \"4h\".";
@@ -218,13 +218,13 @@ settings! {
             "How long each story may take.";
     }
     section TAMPER "[tamper]" "tamper."
-    "What is made of an attempt that touches what judges it: `off`, `warn` or `fail`." {
+    "What to do when an attempt changes tests, the plan or the gates: `off`, `warn` or `fail`." {
         "boxes" => tamper_boxes: Severity = Severity::Warn,
-            "Boxes of other stories; they are put back in any case.";
+            "Boxes of other stories; ralphtool restores them in any case.";
         "specs" => tamper_specs: Severity = Severity::Warn, "The text of the plan.";
         "tests" => tamper_tests: Severity = Severity::Warn, "Tests that are deleted or skipped.";
         "config" => tamper_config: Severity = Severity::Warn,
-            "This file, and what the gates are set up by.";
+            "This file, and files that the gates run or are configured by.";
         "outside" => tamper_outside: Severity = Severity::Warn, "Files outside of `roots`.";
         "roots" => tamper_roots: Paths,
             without "the folders that are there", example r#"["src", "tests"]"#,

@@ -1,4 +1,4 @@
-//! Who is notified of what while the user is not watching.
+//! What the user is notified of while not watching.
 
 use std::fmt;
 
@@ -27,12 +27,12 @@ read! {
         |item| array(item, "an array such as [\"finished\"]")?.iter().map(choice).collect();
 }
 
-/// Who is notified of what, and how.
+/// What the user is notified of, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotifySettings {
-    /// The program, with its arguments, that gets the event as JSON on its stdin.
+    /// The program, with its arguments, that gets the event as JSON on stdin.
     pub command: Option<Vec<String>>,
-    /// The terminal rings its bell and shows a message of its own.
+    /// Whether the terminal rings its bell and shows a desktop message.
     pub bell: bool,
     /// What is worth a notification.
     pub on: Vec<Occasion>,
@@ -50,15 +50,15 @@ impl Default for NotifySettings {
 
 table! {
     NotifyKeys, "[notify]",
-    "Whom to tell when a run ends, a story is given up, a limit is waited for, or you have to\n\
-     choose: a command that gets the event as JSON by stdin, and the terminal's bell.",
+    "Notifications: when a run ends, a story fails for good, a usage limit makes the run wait, or you\n\
+     have to choose. A command that gets the event as JSON on stdin, and the terminal's bell.",
     example "command = [\"notify-send\", \"ralphtool\"]\nbell = true\n\
              on = [\"finished\", \"exhausted\", \"waiting\", \"choice\"]";
     command: Command, without "nothing", example r#"["notify-send", "ralphtool"]"#,
         asks "a notification runs",
-        "What is run; it gets the event as JSON by stdin, and `{message}` in it becomes the message.";
-    bell: bool = true, "Whether the terminal rings, and shows a message of its own where it can.";
-    on: Occasions, without "all of them", example r#"["finished"]"#, "What is told.";
+        "The command to run. It gets the event as JSON on stdin; `{message}` in it is replaced by the message.";
+    bell: bool = true, "Whether the terminal rings, and shows a desktop message if it can.";
+    on: Occasions, without "all of them", example r#"["finished"]"#, "Which events to notify about.";
 }
 
 impl FromTable for NotifySettings {
@@ -83,7 +83,7 @@ impl fmt::Display for NotifySettings {
             (Some(command), true) => format!("bell and {}", command.join(" ")),
             (Some(command), false) => command.join(" "),
             (None, true) => "bell".to_owned(),
-            (None, false) => return f.write_str("nobody"),
+            (None, false) => return f.write_str("off"),
         };
         write!(f, "{how}, on {}", on.join(", "))
     }

@@ -243,14 +243,14 @@ fn previewed(name: &str, chosen: PartialSettings, remarks: Vec<Remark>, open: bo
     let proposal = "\
 # Why
 
-Uploads **fail** when the network is *slow*, and nobody is told. See \
+Uploads **fail** when the network is *slow*, and no error shows. See \
 [the report](https://example.com/report).
 
 ## What changes
 
 - The client tries again, with `Retry-After` honoured
   - at most five times
-- The user is told
+- The user sees it
 
 | face | how often | 説明 |
 | --- | ---: | --- |
@@ -267,7 +267,7 @@ fn wait(tries: u32) -> Duration {
 ";
     let spec = "## ADDED Requirements\n\n### Requirement: Retries are bounded\n\nThe client SHALL \
                 stop after `retry.times` tries.\n\n#### Scenario: the last try fails\n\n- **WHEN** \
-                the last try fails\n- **THEN** the user is told why\n";
+                the last try fails\n- **THEN** the user sees why\n";
     let other = "## MODIFIED Requirements\n\n### Requirement: Uploads are whole\n\nAn upload SHALL \
                  be all or nothing.\n";
     Previewed {
@@ -335,7 +335,7 @@ fn said() -> Vec<AgentEvent> {
             message: "overloaded, again in 4s".to_owned(),
         },
         AgentEvent::Unknown {
-            line: "{\"type\":\"novel\",\"what\":\"something nobody has heard of\"}".to_owned(),
+            line: "{\"type\":\"novel\",\"what\":\"events that are not known yet\"}".to_owned(),
         },
         AgentEvent::Error {
             message: "stream broke off".to_owned(),

@@ -120,7 +120,7 @@ fn tokens_are_warned_of_once_and_stop_the_attempt_at_once() {
     assert_eq!(warnings(&script.give(uses(tokens(79)))), [""; 0]);
     assert_eq!(
         warnings(&script.give(uses(tokens(85)))),
-        ["budget: 85 % of the budget of 100 tokens is used: at 100 % the run ends"]
+        ["budget: 85% of the budget of 100 tokens used; the run stops at 100%"]
     );
     assert_eq!(warnings(&script.give(uses(tokens(99)))), [""; 0]);
     assert_eq!(script.give(uses(tokens(100)))[1..], [stop_process(5)]);
@@ -132,7 +132,7 @@ fn tokens_are_warned_of_once_and_stop_the_attempt_at_once() {
     ends(
         &mut script,
         "the budget of 100 tokens is used up\n\
-         go on with a higher one: `ralphtool resume --max-tokens 200`",
+         resume with a higher one: `ralphtool resume --max-tokens 200`",
     );
 }
 
@@ -153,7 +153,7 @@ fn time_is_warned_of_and_stops_the_attempt() {
     let looked = script.pass(420).fire(TimerKind::Budget);
     assert_eq!(
         warnings(&looked),
-        ["budget: 80 % of the time of 10m is used: at 100 % the run ends"]
+        ["budget: 80% of the time of 10m used; the run stops at 100%"]
     );
     assert_eq!(looked[1..], [set(120)]);
     assert_eq!(script.pass(120).fire(TimerKind::Budget), [stop_process(5)]);
@@ -165,7 +165,7 @@ fn time_is_warned_of_and_stops_the_attempt() {
     ends(
         &mut script,
         "the time of 10m is used up\n\
-         go on with a higher one: `ralphtool resume --max-time 20m`",
+         resume with a higher one: `ralphtool resume --max-time 20m`",
     );
 }
 
@@ -179,14 +179,14 @@ fn a_story_has_a_budget_of_its_own_over_all_of_its_attempts() {
     script.give_all(&[was_parked, restored, agent_started]);
     assert_eq!(
         warnings(&script.give(uses(dollars(0.4)))),
-        ["budget: 90 % of the budget of $1.00 for story `1` is used: at 100 % the run ends"]
+        ["budget: 90% of the budget of $1.00 for story `1` used; the run stops at 100%"]
     );
     assert_eq!(script.give(uses(dollars(0.5)))[1..].len(), 1);
     script.give(ended_by_us);
     ends(
         &mut script,
         "the budget of $1.00 for story `1` is used up\n\
-         go on with a higher one: `ralphtool resume --max-story-cost 2`",
+         resume with a higher one: `ralphtool resume --max-story-cost 2`",
     );
 }
 
@@ -227,7 +227,7 @@ fn the_time_of_a_story_begins_with_its_first_attempt_and_stops_what_runs() {
     ends(
         &mut script,
         "the time of 1m 40s for story `1` is used up\n\
-         go on with a higher one: `ralphtool resume --max-story-time 3m20s`",
+         resume with a higher one: `ralphtool resume --max-story-time 3m20s`",
     );
 }
 
@@ -265,7 +265,7 @@ fn a_gate_that_runs_when_the_time_is_used_up_is_ended_and_the_attempt_parked() {
     ends(
         &mut script,
         "the time of 1m 40s is used up\n\
-         go on with a higher one: `ralphtool resume --max-time 3m20s`",
+         resume with a higher one: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -283,7 +283,7 @@ fn a_gate_on_the_checkpoint_is_bounded_by_the_time_too() {
     ended_for(
         &mut script,
         "the time of 1m 40s is used up\n\
-         go on with a higher one: `ralphtool resume --max-time 3m20s`",
+         resume with a higher one: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -308,7 +308,7 @@ fn a_gate_at_the_end_is_bounded_by_the_time_of_the_run() {
     ended_for(
         &mut script,
         "the time of 1m 40s is used up\n\
-         go on with a higher one: `ralphtool resume --max-time 3m20s`",
+         resume with a higher one: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -327,7 +327,7 @@ fn a_budget_used_up_by_a_story_that_is_done_keeps_the_story_and_starts_no_other(
     ended_for(
         &mut script,
         "the budget of $1.00 is used up\n\
-         go on with a higher one: `ralphtool resume --max-cost 2`",
+         resume with a higher one: `ralphtool resume --max-cost 2`",
     );
 
     let mut script = Script::working(limited());
@@ -391,25 +391,25 @@ fn a_resume_counts_what_the_run_and_the_story_used_before() {
         of_dollars(1.5),
         none,
         "the budget of $1.50 is used up\n\
-         go on with a higher one: `ralphtool resume --max-cost 3`",
+         resume with a higher one: `ralphtool resume --max-cost 3`",
     );
     case(
         of_seconds(300),
         none,
         "the time of 5m is used up\n\
-         go on with a higher one: `ralphtool resume --max-time 10m`",
+         resume with a higher one: `ralphtool resume --max-time 10m`",
     );
     case(
         none,
         of_dollars(0.9),
         "the budget of $0.90 for story `1` is used up\n\
-         go on with a higher one: `ralphtool resume --max-story-cost 1.80`",
+         resume with a higher one: `ralphtool resume --max-story-cost 1.80`",
     );
     case(
         none,
         of_seconds(200),
         "the time of 3m 20s for story `1` is used up\n\
-         go on with a higher one: `ralphtool resume --max-story-time 6m40s`",
+         resume with a higher one: `ralphtool resume --max-story-time 6m40s`",
     );
 }
 
