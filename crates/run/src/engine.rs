@@ -1,7 +1,7 @@
 //! The only loop: waits for an input, asks the machine, performs the effects.
 //!
-//! It decides nothing but that a run without a user keeps its branch. It holds what runs right now: at most one process, the timers the machine
-//! set, and the record of what happened.
+//! It makes one decision itself: a run without a user keeps its branch. It holds what runs right now:
+//! at most one process, the timers the machine set, and the record of what happened.
 
 mod agent_run;
 pub(crate) mod agents;

@@ -71,7 +71,7 @@ impl CheckpointError {
                 Some("wait until it ends, or stop it with Ctrl-C there".to_owned())
             }
             Self::Vault(VaultError::OtherRepository { vault, .. }) => Some(format!(
-                "the run's work is safe in `{}`; move that folder away to start anew",
+                "the run's work is safe in `{}`; move that folder away to start over",
                 vault.display()
             )),
             Self::File(error) if error.kind() == std::io::ErrorKind::InvalidData => error

@@ -89,7 +89,7 @@ impl Vault {
                 }
             }
             Err(error) => {
-                let note = format!("copies of files are left alone: {error}");
+                let note = format!("copies of files are not touched: {error}");
                 found.notes.push(note);
             }
         }
@@ -99,7 +99,7 @@ impl Vault {
             Ok(needs) => match self.repo.plan_store(needs) {
                 Ok(plan) => (StoreRow::Known { gone: plan.gone }, plan),
                 Err(error) => {
-                    left_alone(format!("what is needed could not be found out ({error})"))
+                    left_alone(format!("it is not known what is still needed ({error})"))
                 }
             },
         };

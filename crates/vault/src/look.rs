@@ -57,15 +57,15 @@ pub fn strays(folder: &Path) -> Result<Tally> {
 }
 
 /// A step that the next start only has to complete.
-const HALF_DONE: (&str, &str) = ("a step was half done", "it is carried out to its end");
+const HALF_DONE: (&str, &str) = ("a step was half done", "it is completed");
 
 /// What a run was in the middle of, and what the next start does about it.
 fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
     match phase {
         Phase::Still => None,
-        Phase::Beginning => Some(("it had just begun", "the begin is taken back")),
+        Phase::Beginning => Some(("it had just begun", "it is undone")),
         Phase::Working => Some((
-            "an attempt was under way",
+            "an attempt was in progress",
             "what it left is parked, and the tree goes back to the checkpoint",
         )),
         Phase::Verified(_) => Some((

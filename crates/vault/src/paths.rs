@@ -52,7 +52,7 @@ pub(crate) fn list_some(named: &[String], most: usize) -> Option<String> {
     }
 }
 
-/// The same of paths, in backquotes.
+/// [`list`] for paths, each in backquotes.
 pub(crate) fn list_paths<'a>(paths: impl IntoIterator<Item = &'a Vec<u8>>) -> Option<String> {
     let paths = paths.into_iter();
     let named: Vec<String> = paths.map(|path| format!("`{}`", show(path))).collect();

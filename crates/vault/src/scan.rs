@@ -99,7 +99,7 @@ impl Tree {
         for folder in &walk.unreadable {
             notices.push(Notice::new(
                 "unreadable",
-                format!("`{}` cannot be read and is left alone", show(folder)),
+                format!("`{}` cannot be read and is not touched", show(folder)),
             ));
         }
         let lanes = self.lanes(repo, git, &walk, known, base)?;

@@ -237,7 +237,7 @@ const TASKS: &str = "\
 
 ## 2. Client
 - [ ] 2.1 Send safe requests again
-- [ ] 2.2 Heed `Retry-After`
+- [ ] 2.2 Honour `Retry-After`
 - [ ] 2.3 Never send a `POST` twice
 
 ## 3. Documentation

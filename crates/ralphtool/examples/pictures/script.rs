@@ -343,6 +343,6 @@ A small HTTP client.
 
 ## Retries
 
-Safe requests are sent again after `429`, `502`, `503` and `504`, three times at the most. Waits
+Safe requests are sent again after `429`, `502`, `503` and `504`, at most three times. Waits
 double from 200 ms up to 5 s; a `Retry-After` of the server wins.
 ";

@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode
     if !arguments.yes {
         if arguments.json || !output::can_ask() {
             return Err(
-                Failure::refused("nothing was removed: nobody is here to ask")
+                Failure::refused("nothing was removed: there is no terminal to ask on")
                     .hint("pass `--yes` to remove it, or `--dry-run` to just look"),
             );
         }
@@ -186,7 +186,7 @@ fn write_rest(page: &mut Page, report: &Housekeeping) {
         let (note, reason) = (page.paint(WARN, "note:"), clean(reason));
         page.blank();
         page.line(format!(
-            "{note} objects of the store are left alone: {reason}"
+            "{note} objects of the store are not touched: {reason}"
         ));
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
     let file = top.join(REPOSITORY_FILE);
     let unwritten = |error| Failure::system("could not write the configuration").because(error);
     if !write_new(&file, page.as_bytes(), 0o644).map_err(unwritten)? {
-        let message = format!("`{}` is there already, and was left alone", file.display());
+        let message = format!("`{}` already exists; not overwritten", file.display());
         return Err(Failure::refused(message)
             .hint("`ralphtool init --print` shows what a new one would say"));
     }

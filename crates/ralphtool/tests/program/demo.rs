@@ -172,7 +172,7 @@ fn the_demo_ignores_the_users_configuration() {
     let world = World::new();
     let config = world.path("config").join("ralphtool");
     fs::create_dir(&config).unwrap();
-    fs::write(config.join("config.toml"), "agent = \"nobody\"\n").unwrap();
+    fs::write(config.join("config.toml"), "agent = \"missing\"\n").unwrap();
     fs::write(
         world.path("home").join(".gitconfig"),
         "[commit]\n\tgpgSign = true\n[core]\n\thooksPath = /nowhere\n[init]\n\tdefaultBranch = trunk\n",

@@ -133,10 +133,10 @@ const SITUATIONS: &[Situation] = &[
             said.replace(&sandbox.repo.display().to_string(), "/home/you/api")
         },
     ),
-    ("error: --agent: there is no agent `nobody`", || {
+    ("error: --agent: there is no agent `missing`", || {
         let sandbox = retry();
         sandbox.write("ralphtool.toml", "");
-        said(&sandbox.run(&["loop", "--agent", "nobody"]))
+        said(&sandbox.run(&["loop", "--agent", "missing"]))
     }),
     (
         "error: a run of `add-retry` was interrupted in this tree",

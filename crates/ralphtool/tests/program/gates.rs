@@ -83,8 +83,8 @@ fn changes_by_a_gate_are_reverted_before_the_commit() {
     let told = warned(&sandbox, "gate_changes");
     assert_eq!(told.len(), 3, "the baseline and both stories: {told:?}");
     for told in &told {
-        let start = "what changed while gates ran is put back: `dir/b.txt`, `a.txt`, `made/out`; \
-                     it is kept in `";
+        let start = "changes made while gates ran were undone: `dir/b.txt`, `a.txt`, `made/out`; \
+                     they are kept in `";
         assert!(told.starts_with(start), "{told}");
     }
     let kept = told[0].split('`').rev().nth(1).unwrap();

@@ -182,7 +182,7 @@ fn ignored_files_stay_out_of_commits_when_an_agent_removes_the_rule() {
     assert_eq!(
         told(&sandbox),
         [
-            "no_longer_ignored: no longer ignored, and kept out of commits all the same: \
+            "no_longer_ignored: no longer ignored, but still kept out of commits: \
              `.env`, `notes.log`, `target`; `git add` a file to have it committed"
         ]
     );

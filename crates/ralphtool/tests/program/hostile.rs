@@ -62,7 +62,7 @@ leaves_no_trace! {
     removes_the_git_directory: "rm -rf .git";
     removes_half_of_the_git_directory: "rm -rf .git/objects .git/refs";
     removes_the_objects: "rm -rf .git/objects";
-    re_creates_the_repository: "rm -rf .git; git init -q; git add -A; git commit -q -m anew";
+    re_creates_the_repository: "rm -rf .git; git init -q; git add -A; git commit -q -m again";
     rewrites_its_own_instructions: "echo 'agent = \"none\"' > ralphtool.toml; echo '# nothing' > $tasks; rm -r openspec/changes/c";
     swaps_files_folders_and_links: "rm -r dir; echo f > dir; rm a.txt; mkdir a.txt; echo f > a.txt/f; rm -r untracked; ln -s / untracked";
     changes_modes: "chmod 755 a.txt; chmod 644 untracked/new.txt; chmod 700 dir";

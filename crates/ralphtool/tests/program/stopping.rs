@@ -276,7 +276,7 @@ fn the_next_start_ends_what_a_run_killed_with_its_supervisor_left() {
     assert_eq!(
         found[1],
         "attempt 1.2 was interrupted: \
-         parked it (2 changed) and put the tree back to the checkpoint"
+         parked it (2 changed) and restored the tree to the checkpoint"
     );
     assert!(
         output.stdout.contains("attempt 1.2 was interrupted"),
@@ -553,7 +553,7 @@ fn a_run_killed_during_its_cleanup_completes_it_and_says_so() {
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(
         output.stdout,
-        "recovered: a cleanup that was interrupted: carried it out\n\
+        "recovered: a cleanup that was interrupted: completed it\n\
          `c`: nothing left to do, 2 stories done\n"
     );
     assert_eq!(sandbox.branch(), "main");

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::Sandbox;
 
-/// The user and group `nobody` on most systems; it does not have to exist.
+/// An unprivileged user and group; it does not have to exist.
 const UNPRIVILEGED: u32 = 65534;
 
 impl Sandbox {

@@ -83,9 +83,9 @@ impl Page {
         self.gap();
         self.words(
             "Gates: commands that ralphtool itself runs after an agent says it is done, in this folder.\n\
-             Exit code 0 passes; anything else fails the attempt, and the output is told to the next\n\
+             Exit code 0 passes; anything else fails the attempt, and the output is given to the next\n\
              one. A gate that was red before the story began does not count (`baseline = true`). With\n\
-             `when = \"end\"` it runs once, over the whole change. What it changes in the tree is put back,\n\
+             `when = \"end\"` it runs once, over the whole change. What it changes in the tree is undone,\n\
              unless `keep_changes = true` says that it is part of the work, as with a formatter.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {

@@ -52,7 +52,7 @@ impl FromStr for AgentList {
     fn from_str(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(|name| name.trim().to_owned());
         Self::new(names.collect())
-            .ok_or_else(|| format!("`{text}` is no list of agents such as `claude,codex`"))
+            .ok_or_else(|| format!("`{text}` is not a list of agents such as `claude,codex`"))
     }
 }
 
@@ -169,7 +169,7 @@ fn environment(item: &Item<'_>) -> Result<BTreeMap<String, Variable>, Mistake> {
     let variable = |(key, item): (&Key<'_>, &Item<'_>)| {
         let name = key.get_ref().clone().into_owned();
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(Mistake::at(key, "this is no name of a variable"));
+            return Err(Mistake::at(key, "this is not the name of a variable"));
         }
         let variable = match item.get_ref() {
             DeValue::String(text) => Variable::Set(text.clone().into_owned()),

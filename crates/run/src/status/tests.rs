@@ -172,7 +172,7 @@ fn a_run_that_is_no_more_takes_no_time() {
         change: "c".to_owned(),
         is_open: true,
         owner: None,
-        half_way: Some(("an attempt was under way", "it is parked")),
+        half_way: Some(("an attempt was in progress", "it is parked")),
     };
     let now = Timestamp::from_second(100).unwrap();
     let status = Status::of(&place, &progress, now);

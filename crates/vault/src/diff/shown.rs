@@ -229,7 +229,7 @@ fn check_id(id: &str) -> Result<()> {
         return Ok(());
     }
     Err(CheckpointError::failed(
-        format!("`{id}` is no commit"),
+        format!("`{id}` is not a commit"),
         "look at another part of the run",
     ))
 }

@@ -38,7 +38,7 @@ impl Repo {
     ) -> Result<Needs> {
         let Some(snapshots) = found.snapshots.clone() else {
             return Err(CheckpointError::failed(
-                "a snapshot cannot be read, so what it needs cannot be told",
+                "a snapshot cannot be read, so it is not known what it needs",
                 "nothing it may need was removed",
             ));
         };

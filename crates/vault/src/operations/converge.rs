@@ -70,7 +70,7 @@ impl Repo {
             };
             if entry.content == Content::Unkept {
                 let path = show(path);
-                let message = format!("`{path}` changed and had not been kept: left as it is");
+                let message = format!("`{path}` changed and is not in the vault: not touched");
                 notices.push(Notice::new("not_restored", message));
             } else {
                 wanted.push((path.clone(), entry.clone()));
@@ -166,7 +166,7 @@ impl Repo {
             }
             match move_away(&full, &free_name(&absolute(&trash, &path))) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let message = format!("`{}` may not be moved and stays", show(&path));
+                    let message = format!("`{}` may not be moved, and was not", show(&path));
                     notices.push(Notice::new("not_removed", message));
                 }
                 other => other?,

@@ -242,7 +242,7 @@ impl Vault {
     pub(crate) fn reopen(&mut self) -> Result<()> {
         let Some(kept) = self.log.state.kept().cloned() else {
             return Err(CheckpointError::refused(
-                "there is no run to go on with",
+                "there is no run to resume",
                 "start one with `ralphtool loop CHANGE`",
             ));
         };

@@ -156,7 +156,7 @@ impl Vault {
         notices.extend(
             list_paths(undone.paths().filter(is_no_folder)).map(|paths| {
                 let message = format!(
-                    "what changed while gates ran is put back: {paths}; it is kept in `{}`",
+                    "changes made while gates ran were undone: {paths}; they are kept in `{}`",
                     trash.join("files").display()
                 );
                 Notice::new("gate_changes", message)
@@ -173,7 +173,7 @@ fn head_moved(branch: &str, head: &Head) -> CheckpointError {
             head.shown()
         ),
         format!(
-            "`git switch {}` and start ralphtool again: it goes on from there",
+            "`git switch {}` and run `ralphtool resume`",
             short(branch)
         ),
     )

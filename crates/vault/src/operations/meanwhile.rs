@@ -38,7 +38,7 @@ impl Vault {
                     "HEAD was moved to `{}` while no agent was at work; nothing was touched",
                     head.shown()
                 ),
-                format!("`git switch {branch}` and start ralphtool again: it goes on from there"),
+                format!("`git switch {branch}` and run `ralphtool resume`"),
             ));
         }
         let base = self.checkpoint()?;
@@ -55,7 +55,7 @@ impl Vault {
             .collect();
         notices.extend(moved.map(|commit| {
             let message = format!(
-                "`{branch}` was moved to {} while no agent was at work; it goes on from there",
+                "`{branch}` was moved to {} while no agent was at work; the run continues from there",
                 commit.short()
             );
             Notice::new("user_commits", message)
@@ -193,7 +193,7 @@ fn report_changes(before: &Manifest, scanned: &Scanned) -> Option<Notice> {
     Some(Notice::new(
         "user_changes",
         format!(
-            "changed meanwhile, by no agent, and part of what the next attempt starts from: {paths}"
+            "changed while no agent was at work; the next attempt starts from it: {paths}"
         ),
     ))
 }

@@ -263,7 +263,7 @@ impl Vault {
         let found = format!("{} that was interrupted", words(&intent.kind).1);
         if !is_as_left(intent, &refs, &head) {
             self.record(run, Step::MoveGivenUp)?;
-            let done = "left everything as it is: it has changed since".to_owned();
+            let done = "changed nothing: the files or branches have changed since".to_owned();
             return Ok(Recovery { found, done });
         }
         self.tree.carry_out_move(&self.repo, intent, None)?;
@@ -271,7 +271,7 @@ impl Vault {
         self.loaded = None;
         Ok(Recovery {
             found,
-            done: "carried it out".to_owned(),
+            done: "completed it".to_owned(),
         })
     }
 }
@@ -366,7 +366,7 @@ fn sentence(it: &RefMove) -> Option<String> {
     match (it.from, it.to) {
         (from, to) if from == to => None,
         (Some(from), None) => Some(format!(
-            "`{branch}` goes; its tip {} is kept in the vault",
+            "`{branch}` will be deleted; its tip {} stays in the vault",
             from.short()
         )),
         (_, Some(to)) => Some(format!("`{branch}` will be at {}", to.short())),

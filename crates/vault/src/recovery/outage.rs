@@ -117,7 +117,7 @@ impl Vault {
         let commit = current.commit.short();
         Ok(Some(Recovery {
             found: "a checkpoint that was not all on disk when the machine stopped".to_owned(),
-            done: format!("put the branch and the index back to {commit}"),
+            done: format!("restored the branch and the index to {commit}"),
         }))
     }
 }

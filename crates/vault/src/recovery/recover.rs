@@ -30,7 +30,7 @@ const GIT_NOTICES: &[&str] = &[
     "git_mended",
     "git_setup_restored",
     "git_files_restored",
-    "head_mended",
+    "head_repaired",
     "branches_restored",
     "objects_restored",
     "objects_moved",
@@ -116,7 +116,7 @@ impl Vault {
         }
         self.record(&current.intent.run, Step::Saved)?;
         Ok(Recovery {
-            found: "a checkpoint whose commit was made, but not yet the branch moved".to_owned(),
+            found: "a checkpoint whose commit existed before its branch was moved".to_owned(),
             done,
         })
     }
@@ -137,10 +137,10 @@ impl Vault {
             self.repo.keep_index(&trash)?;
             let index = Snapshot::index(&self.repo.places.vault, &intent.start);
             self.repo.swap_index(&index, &trash)?;
-            format!("took it back: HEAD is on {}", intent.head.shown())
+            format!("undid it: HEAD is on {}", intent.head.shown())
         } else {
             // The user has worked on since; no file was touched by the begin.
-            "left everything as it is: it has changed since".to_owned()
+            "changed nothing: the files or branches have changed since".to_owned()
         };
         self.record(&intent.run, Step::BeginTakenBack)?;
         Ok(Recovery {
@@ -219,7 +219,7 @@ impl Vault {
         let recovery = Recovery {
             found: format!("attempt {} was interrupted", last.attempt),
             done: format!(
-                "parked it ({} changed) and put the tree back to the checkpoint",
+                "parked it ({} changed) and restored the tree to the checkpoint",
                 parked.changed_files
             ),
         };
@@ -232,11 +232,11 @@ impl Vault {
         Ok(reported.unwrap_or(recovery))
     }
 
-    /// Restores the checkpoint, after a restore that was interrupted: the tree may hold files of the
+    /// Restores the checkpoint, after an interrupted restore: the tree may hold files of the
     /// attempt, which is in the vault, and of the checkpoint. Where it holds a file that is in neither,
     /// the user edited it: then all of it is parked once more, under another name.
     fn restore_again(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
-        let mut done = "put the tree back to the checkpoint".to_owned();
+        let mut done = "restored the tree to the checkpoint".to_owned();
         let Some(last) = current.last_attempt.clone() else {
             return self.restore_after_gate(current, after);
         };
@@ -259,14 +259,14 @@ impl Vault {
         };
         self.restore_for(after, &scanned, git)?;
         Ok(Recovery {
-            found: "a restore that was interrupted".to_owned(),
+            found: "an interrupted restore".to_owned(),
             done,
         })
     }
 
     /// Restores the checkpoint after a gate that ran on it, or whose changes were being undone.
     fn restore_after_gate(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
-        let found = "a gate that was interrupted while it judged the checkpoint".to_owned();
+        let found = "a gate that was interrupted while it checked the checkpoint".to_owned();
         let (_, head) = self.repo.observe()?;
         if !current.is_on_branch(&head) {
             self.record(&current.intent.run, Step::Restored)?;
@@ -275,7 +275,7 @@ impl Vault {
         }
         let scanned = self.scan_repaired(current)?;
         self.restore_for(after, &scanned, GitDirectory::MayHaveChanged)?;
-        let mut done = "put the tree back to the checkpoint".to_owned();
+        let mut done = "restored the tree to the checkpoint".to_owned();
         if scanned.changes.count() > 0 {
             let kept = self.repo.places.vault.folder().join("trash");
             let _ = write!(done, "; what had changed is kept in `{}`", kept.display());

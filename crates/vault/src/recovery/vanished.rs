@@ -191,7 +191,7 @@ pub(crate) fn discover(
                 nearest.display()
             ),
             format!(
-                "the run's work is safe in `{}`; move that folder away to start again",
+                "the run's work is safe in `{}`; move that folder away to start over",
                 vault.display()
             ),
         ));

@@ -109,8 +109,8 @@ impl Vault {
             .repair_head(&current.intent.branch, trash)?
         {
             notices.push(Notice::new(
-                "head_mended",
-                "HEAD was unreadable and was mended",
+                "head_repaired",
+                "HEAD was unreadable and was repaired",
             ));
         }
         let names = current.intent.refs();
@@ -225,7 +225,7 @@ impl Repo {
         Ok(vec![Notice::new(
             "git_mended",
             format!(
-                "git could not read its own files; put back: {}",
+                "git could not read its own files; restored: {}",
                 changed.join(", ")
             ),
         )])
@@ -246,7 +246,7 @@ impl Repo {
         if let Some(bytes) = checkpoint.control.shared("shallow") {
             write_whole(&path, bytes, 0o644)?;
         }
-        let message = "`.git/shallow` named no commits and was put back";
+        let message = "`.git/shallow` named no commits and was restored";
         Ok(Some(Notice::new("git_mended", message)))
     }
 

@@ -146,11 +146,11 @@ pub(crate) fn held(lock: &Path, holder: Option<Holder>) -> CheckpointError {
 fn old(lock: &Path) -> CheckpointError {
     CheckpointError::failed(
         format!(
-            "`{}` was there before the attempt began, so that it is not the agent's",
+            "`{}` existed before the attempt began, so it is not the agent's",
             lock.display()
         ),
         format!(
-            "where no git is at work, `rm {}`, then run `ralphtool resume`",
+            "if no git is running, `rm {}`, then run `ralphtool resume`",
             ralph_base::shell::quoted(lock)
         ),
     )

@@ -123,7 +123,7 @@ impl Repo {
             };
         }
         let message = format!(
-            "the stash gained what nothing shows to be the agent's, and it stays: {}",
+            "new stash entries that may not be the agent's were left in place: {}",
             ids(&stays)
         );
         notices.push(Notice::new("stash_left", message));
@@ -343,14 +343,14 @@ fn without_repeats(lines: &[LogLine]) -> Vec<LogLine> {
 }
 
 fn left_unlisted() -> Notice {
-    let message = "the stash is not as it was at the checkpoint; it stays as it is, and what it held \
-                   is in the vault";
+    let message = "the stash changed since the checkpoint and was not touched; what it held at the \
+                   checkpoint is in the vault";
     Notice::new("stash_left", message)
 }
 
 fn moves_all_the_time() -> CheckpointError {
     CheckpointError::failed(
-        "could not restore the stash: another process moves it all the time",
+        "could not restore the stash: another process keeps changing it",
         "end that process, then run `ralphtool resume`",
     )
 }

@@ -184,7 +184,7 @@ impl Tree {
         Ok(list_paths(&asked).map(|named| {
             Notice::new(
                 "no_longer_ignored",
-                format!("no longer ignored, and kept out of commits all the same: {named}; `git add` a file to have it committed"),
+                format!("no longer ignored, but still kept out of commits: {named}; `git add` a file to have it committed"),
             )
         }))
     }

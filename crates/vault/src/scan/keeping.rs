@@ -230,7 +230,7 @@ fn left_out_notice(left_out: &[String]) -> Option<Notice> {
     let named = list_some(left_out, 5)?;
     Some(Notice::new(
         "not_kept",
-        format!("too large or unreadable, so left alone and not kept in the vault: {named}"),
+        format!("too large or unreadable, so not touched and not kept in the vault: {named}"),
     ))
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn check(folder: &Path, needed: u64, least_free: u64) -> Result<()> {
             rounded(free)
         ),
         format!(
-            "free {} there and start ralphtool again: it goes on from here",
+            "free {} there and run `ralphtool resume`",
             rounded(wanted - free)
         ),
     ))

@@ -52,7 +52,7 @@ impl Pattern {
         let glob = is_glob.then(|| glob(text)).transpose();
         Ok(Self {
             text: text.to_owned(),
-            glob: glob.map_err(|error| format!("`{text}` is no pattern: {}", error.kind()))?,
+            glob: glob.map_err(|error| format!("`{text}` is not a pattern: {}", error.kind()))?,
         })
     }
 

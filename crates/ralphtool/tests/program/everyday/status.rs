@@ -150,7 +150,7 @@ fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     assert_eq!(told.last().unwrap()["state"], "interrupted");
     assert_eq!(
         told.last().unwrap()["interrupted"]["found"],
-        "an attempt was under way"
+        "an attempt was in progress"
     );
     assert_eq!(status(&sandbox)["next"][0]["command"], "ralphtool resume");
 

@@ -39,10 +39,10 @@ fn f13t_a_git_directory_that_was_removed_is_rebuilt_with_its_history() {
 
 #[test]
 fn f13u_a_repository_that_an_agent_re_creates_is_replaced_by_the_old_one() {
-    let anew = "rm -rf .git; git init -q; git add -A; git commit -qm anew";
-    let sandbox = leaves_no_trace("echo mine > mine.txt", anew);
+    let re_create = "rm -rf .git; git init -q; git add -A; git commit -qm again";
+    let sandbox = leaves_no_trace("echo mine > mine.txt", re_create);
     assert_eq!(sandbox.git("log --format=%s main"), "first\n");
-    let sandbox = is_saved("", &format!("{anew}; echo made > made.txt"));
+    let sandbox = is_saved("", &format!("{re_create}; echo made > made.txt"));
     assert_eq!(sandbox.git("log --format=%s main"), "first\n");
     assert_eq!(sandbox.git("show HEAD:made.txt"), "made\n");
 }

@@ -169,8 +169,8 @@ const MISTAKES: &[(&str, &str)] = &[
         "2:11: the command names no program",
     ),
     (
-        "[agents.a]\nlike = \"nobody\"",
-        "2:8: `nobody` is not one of `claude`",
+        "[agents.a]\nlike = \"missing\"",
+        "2:8: `missing` is not one of `claude`",
     ),
     (
         "[agents.a]\nlike = \"claude\"\ncwd = \"b\"",

@@ -8,7 +8,7 @@ use crate::tui::stage::{all_ticked, chooses, ends, leaves, open, release};
 
 /// Fails until the test creates the file `help`.
 const NEEDS_HELP: &str = r#"
-if [ ! -e "$root/help" ]; then echo junk > junk.txt; failed "nobody helps"; exit 0; fi
+if [ ! -e "$root/help" ]; then echo junk > junk.txt; failed "no help came"; exit 0; fi
 "#;
 
 /// The choice the last run was finished with.
@@ -76,7 +76,7 @@ fn a_run_that_used_up_its_retries_is_resumed_by_key() {
     sandbox.config("max_retries = 0");
     sandbox.agent(&format!("{NEEDS_HELP}{GOOD}"));
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("nobody helps");
+    terminal.waits_for("no help came");
     terminal.waits_for("r  Go on with what is left");
     terminal.waits_for("0 of 2 stories done");
     release(&sandbox, "help");
@@ -114,7 +114,7 @@ fn a_cleanup_that_cannot_be_done_leaves_the_choice_open() {
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("Stay on ralph/c with checkpoint commits");
     // Another commit: the branch is not where the run left it.
-    sandbox.git("commit -q --allow-empty -m somebody");
+    sandbox.git("commit -q --allow-empty -m mine");
     sandbox.git("checkout -q --detach");
     terminal.keys("c");
     terminal.waits_for("✗ ");

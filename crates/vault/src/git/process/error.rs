@@ -9,7 +9,7 @@ pub enum GitError {
     #[error("could not start `git`")]
     Spawn(#[source] std::io::Error),
     /// Talking to the process failed.
-    #[error("could not talk to `git {command}`")]
+    #[error("could not exchange data with `git {command}`")]
     Pipe {
         /// The subcommand.
         command: String,
@@ -28,7 +28,7 @@ pub enum GitError {
         stderr: String,
     },
     /// It took too long and was ended.
-    #[error("`git {command}` was ended after {seconds} s")]
+    #[error("`git {command}` was stopped after {seconds} s")]
     TimedOut {
         /// The subcommand and its arguments.
         command: String,

@@ -71,7 +71,7 @@ fn a_large_file_is_copied_once_while_its_bytes_stay_the_same() {
     drop(checkpoints);
     let mut checkpoints = yard.open();
     let recovery = checkpoints.recover_run_now().unwrap().unwrap();
-    assert_eq!(recovery.done, "put the tree back to the checkpoint");
+    assert_eq!(recovery.done, "restored the tree to the checkpoint");
     assert_eq!(count(&checkpoints), 3);
     assert!(yard.read("large.bin") == other, "not restored");
 }
@@ -82,7 +82,7 @@ fn refused<T: std::fmt::Debug>(result: crate::error::Result<T>) {
     let error = result.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("are to be written"), "{text}");
-    assert!(error.hint().unwrap().contains("start ralphtool again"));
+    assert!(error.hint().unwrap().contains("run `ralphtool resume`"));
 }
 
 #[test]

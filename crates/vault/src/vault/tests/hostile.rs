@@ -199,7 +199,7 @@ fn a_begin_is_not_taken_back_over_what_the_user_did_since() {
     let recovery = checkpoints.recover_run_now().unwrap().unwrap();
     assert_eq!(
         recovery.done,
-        "left everything as it is: it has changed since"
+        "changed nothing: the files or branches have changed since"
     );
     assert_eq!(yard.everything(), before);
     assert_eq!(checkpoints.open_run(), None);

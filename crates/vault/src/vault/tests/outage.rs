@@ -277,7 +277,7 @@ fn a_restore_that_was_not_all_on_disk_is_done_again_unless_it_was_settled() {
     for lost_lines in [0, 1] {
         let (yard, state) = restored(lost_lines);
         let (checkpoints, recovery) = recover(&yard);
-        assert_eq!(recovery.unwrap().found, "a restore that was interrupted");
+        assert_eq!(recovery.unwrap().found, "an interrupted restore");
         assert_eq!(yard.everything(), state);
         drop(checkpoints);
         assert_eq!(recover(&yard).1, None, "it is settled");
