@@ -98,9 +98,7 @@ impl Vault {
             Ok(_) if self.open_run().is_some() => left_alone("a run is open".to_owned()),
             Ok(needs) => match self.repo.plan_store(needs) {
                 Ok(plan) => (StoreRow::Known { gone: plan.gone }, plan),
-                Err(error) => {
-                    left_alone(format!("it is not known what is still needed ({error})"))
-                }
+                Err(error) => left_alone(format!("it is not known what is still needed ({error})")),
             },
         };
         let bytes_before = self.vault_bytes()?;

@@ -64,7 +64,8 @@ impl<'a> Folders<'a> {
             notes: Vec::new(),
         };
         if found.cut.is_none() && !lines.is_empty() {
-            let note = "the clock was set back between runs: entries that name no run are not touched";
+            let note =
+                "the clock was set back between runs: entries that name no run are not touched";
             found.notes.push(note.to_owned());
         }
         found.sort_snapshots(vault, lines)?;

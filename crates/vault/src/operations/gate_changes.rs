@@ -172,10 +172,7 @@ fn head_moved(branch: &str, head: &Head) -> CheckpointError {
             "HEAD was moved to `{}` while gates ran; the files are left as they are",
             head.shown()
         ),
-        format!(
-            "`git switch {}` and run `ralphtool resume`",
-            short(branch)
-        ),
+        format!("`git switch {}` and run `ralphtool resume`", short(branch)),
     )
 }
 

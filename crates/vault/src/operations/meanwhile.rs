@@ -192,8 +192,6 @@ fn report_changes(before: &Manifest, scanned: &Scanned) -> Option<Notice> {
     let paths = list_paths(scanned.changes.paths().filter(named))?;
     Some(Notice::new(
         "user_changes",
-        format!(
-            "changed while no agent was at work; the next attempt starts from it: {paths}"
-        ),
+        format!("changed while no agent was at work; the next attempt starts from it: {paths}"),
     ))
 }
