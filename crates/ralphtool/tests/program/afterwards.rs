@@ -79,7 +79,7 @@ fn abandon_restores_everything_exactly_and_undo_reverts_it() {
     let after_run = seen(&sandbox);
     let told = ok(&sandbox, &["finish", "--abandon"]);
     has(&told, "HEAD      will be on `main`");
-    has(&told, "`ralph/c` goes");
+    has(&told, "`ralph/c` will be deleted");
     has(&told, "ralphtool undo");
     assert_eq!(seen(&sandbox), before);
     let finished = sandbox.events_named("finished").pop().unwrap();
