@@ -71,7 +71,10 @@ pub struct Receipt {
     /// Gates that judged the whole change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<GateReceipt>,
-    /// What the user should know, in order.
+    /// What keeps the work from being verified by gates, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
+    /// What the user should know, in order; notes as well.
     pub warnings: Vec<WarningReceipt>,
 }
 
@@ -145,6 +148,12 @@ pub struct StoryReceipt {
     /// Why it was passed over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Reasons to doubt the work of a completed story, such as tests that its attempt deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<WarningReceipt>,
+    /// Whether it is done with a warning: there are findings, or a gate is red as it was before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_doubtful: bool,
     /// How long it was worked on.
     pub duration_ms: u64,
     /// What its attempts used.

@@ -249,7 +249,7 @@ impl Status {
             tokens: usage.total_tokens(),
             cost_usd: usage.cost_usd,
             budget: header.map(|it| it.budget).unwrap_or_default(),
-            warnings: progress.warnings.len(),
+            warnings: progress.important_warnings().count(),
             last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
                 attempt: it.parked.clone(),
                 kind: it.kind,

@@ -12,6 +12,7 @@ use ralph_run::records::event::{
     AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
     StoryCompleted, StoryStarted,
 };
+use ralph_run::records::progress::{Importance, NO_GATES};
 use ralph_run::settings::TamperCheck;
 
 /// How many lines of a reason are shown.
@@ -65,7 +66,10 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             let (found, done) = (clean(found), clean(done));
             alert(WARN, format!("recovered: {found}: {done}"))
         }
-        Event::Warning { message, .. } => headed("warning: ", message, Weight::Alert, WARN),
+        Event::Warning { code, message } => match Importance::of(code) {
+            Importance::Warning => headed("warning: ", message, Weight::Alert, WARN),
+            Importance::Note => headed("note: ", message, Weight::Step, DIM),
+        },
         Event::TamperFound {
             check,
             message,
@@ -177,10 +181,12 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
         format!("{stories}; at most {attempts} each"),
         format!("on branch {branch} from {original}"),
     ];
-    if !it.gates.is_empty() {
-        let names: Vec<String> = it.gates.iter().map(|gate| clean(gate)).collect();
-        details.push(format!("gates: `{}`", names.join("`, `")));
-    }
+    let names: Vec<String> = it.gates.iter().map(|gate| clean(gate)).collect();
+    details.push(if names.is_empty() {
+        NO_GATES.to_owned()
+    } else {
+        format!("gates: `{}`", names.join("`, `"))
+    });
     details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
     details.extend(words::budget(&it.story_budget).map(|it| format!("budget of a story: {it}")));
     let text = format!("run {run} {verb}: change `{change}` with {agents}");

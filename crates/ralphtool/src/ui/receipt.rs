@@ -8,11 +8,13 @@ use super::page::Page;
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
+use ralph_run::history::RunState;
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
-    Spending, StoryReceipt, StoryResult, WarningReceipt,
+    Spending, StoryReceipt, StoryResult,
 };
+use ralph_run::records::progress::Importance;
 
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 6;
@@ -30,24 +32,42 @@ pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
         page.line(format!("  {line}"));
     }
+    for alert in alerts(receipt) {
+        page.styled(WARN, format!("  ! {alert}"));
+    }
     page.facts(&totals(receipt), LABEL);
     for story in &receipt.stories {
         page.blank();
         write_story(page, story);
     }
-    if !receipt.warnings.is_empty() {
-        page.heading("warnings");
-    }
-    for warning in &receipt.warnings {
-        let line = clean_lines(&warning_text(warning)).join(" ");
-        page.line(format!("  {}", page.paint(WARN, line)));
+    for (heading, importance, style) in [
+        ("warnings", Importance::Warning, WARN),
+        ("notes", Importance::Note, DIM),
+    ] {
+        let lines = warnings(receipt, importance);
+        if !lines.is_empty() {
+            page.heading(heading);
+        }
+        for line in lines {
+            page.line(format!("  {}", page.paint(style, line)));
+        }
     }
 }
 
-fn warning_text(warning: &WarningReceipt) -> String {
-    let story = warning.story.as_ref();
-    let story = story.map_or_else(String::new, |it| format!("story {it}, "));
-    format!("{story}{}: {}", warning.code, warning.message)
+/// The warnings, or the notes, of a run.
+fn warnings(receipt: &Receipt, importance: Importance) -> Vec<String> {
+    let warnings = receipt.warnings.iter();
+    let warnings = warnings.filter(|it| it.importance == importance);
+    warnings.map(words::warning).collect()
+}
+
+/// What the user should know before anything else: what no gate has verified, and what was found.
+fn alerts(receipt: &Receipt) -> Vec<String> {
+    let is_said = receipt.state == RunState::Unverified;
+    let unverified = receipt.unverified.iter().filter(|_| !is_said);
+    let findings = receipt.stories.iter().flat_map(|it| &it.findings);
+    let findings = findings.map(words::warning);
+    unverified.map(|it| clean(it)).chain(findings).collect()
 }
 
 /// What the run did as a whole.
@@ -78,7 +98,10 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
 }
 
 fn write_story(page: &mut Page, story: &StoryReceipt) {
-    let (mark, _, style) = standing(story.state);
+    let (mark, style) = match standing(story.state) {
+        _ if story.is_doubtful => (words::done_mark(true), WARN),
+        (mark, _, style) => (mark, style),
+    };
     let head = format!("{mark} {} {}", clean(&story.id.0), clean(&story.title));
     let mut parts = vec![story_state(story)];
     if !story.attempts.is_empty() {
@@ -151,6 +174,9 @@ fn story_state(story: &StoryReceipt) -> String {
     let (_, state, _) = standing(story.state);
     match &story.reason {
         Some(reason) => format!("{state}: {}", clean(reason)),
+        None if !story.findings.is_empty() => {
+            format!("{state}, {}", count(story.findings.len(), "warning"))
+        }
         None => state.to_owned(),
     }
 }
@@ -268,7 +294,6 @@ fn source(source: &CostSource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_run::history::RunState;
     use ralph_run::receipt::examples::{everything, receipt};
 
     fn text(receipt: &Receipt) -> String {

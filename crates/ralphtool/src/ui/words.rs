@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::text::clean;
+use super::text::{clean, clean_lines};
 use ralph_agents::agent_event::Usage;
 pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::history::RunState;
 use ralph_run::records::event::{
     BudgetLimits, FailureKind, FinishChoice, Outcome, Request, red_since_before,
 };
+use ralph_run::records::progress::{Progress, Warning};
 
 /// A number of things: `1 story`, `2 stories`.
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
@@ -36,10 +37,25 @@ pub(crate) fn elapsed(ms: u64) -> String {
     }
 }
 
-/// Gates that are red in work that is done, if there are any: they were red before it.
-pub(crate) fn still_red<'a>(gates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let gates: Vec<String> = gates.into_iter().map(clean).collect();
-    (!gates.is_empty()).then(|| format!("`{}` still red, as before", gates.join("`, `")))
+/// The mark of a story that is done, with or without a warning.
+pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
+    if is_doubtful { "✓!" } else { "✓" }
+}
+
+/// A warning as one line, with the story it is about.
+pub(crate) fn warning(warning: &Warning) -> String {
+    let text = clean_lines(&warning.message).join(" ");
+    match &warning.story {
+        Some(story) => format!("story {}: {text}", clean(&story.0)),
+        None => text,
+    }
+}
+
+/// What keeps the work from being verified, where the headline does not say so.
+pub(crate) fn unverified(progress: &Progress) -> Option<String> {
+    let is_said = matches!(progress.outcome(), Some(Outcome::Unverified { .. }));
+    let words = progress.unverified().filter(|_| !is_said);
+    words.map(|words| clean(&words))
 }
 
 /// A running clock: as [`elapsed`], without parts of a second.

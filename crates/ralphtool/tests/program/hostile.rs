@@ -214,7 +214,7 @@ fn boxes_left_open_are_ticked_with_a_warning() {
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(
         sandbox.warnings(),
-        ["ticked: the agent left boxes open; they are ticked: `1.1 Do a`, `1.2 Do b`"]
+        ["ticked: the agent did not tick its tasks; ralphtool ticked them: `1.1 Do a`, `1.2 Do b`"]
     );
 }
 

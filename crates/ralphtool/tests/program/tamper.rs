@@ -83,7 +83,7 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "tests",
         "rm tests/sum.rs",
-        "2 tests were removed with the whole file: `adds`, `adds_nothing` (in `tests/sum.rs`)",
+        "2 tests deleted with the file: `adds`, `adds_nothing` (`tests/sum.rs`)",
         "tests/sum.rs",
     ),
     (
@@ -95,7 +95,7 @@ const DEEDS: &[(&str, &str, &str, &str)] = &[
     (
         "tests",
         "sed 's/assert_eq!(add(1, 2), 3);/add(1, 2);/' tests/sum.rs > t && mv t tests/sum.rs",
-        "a test checks less than before: `adds` (in `tests/sum.rs`)",
+        "a test checks less than before: `adds` (`tests/sum.rs`)",
         "tests/sum.rs",
     ),
     (
@@ -221,8 +221,8 @@ fn a_deletion_that_the_agent_commits_itself_is_found() {
     assert_eq!(
         found(&sandbox),
         [
-            "1.1 tests failed: 2 tests were removed with the whole file: `adds`, `adds_nothing` \
-          (in `tests/sum.rs`) [tests/sum.rs]"
+            "1.1 tests failed: 2 tests deleted with the file: `adds`, `adds_nothing` \
+          (`tests/sum.rs`) [tests/sum.rs]"
         ]
     );
     assert!(sandbox.exists("tests/sum.rs"));
@@ -239,9 +239,7 @@ fn removing_an_uncommitted_test_of_the_user_is_found() {
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(
         found(&sandbox),
-        [
-            "1.1 tests failed: a test was removed with the whole file: `new` (in `tests/new.rs`) [tests/new.rs]"
-        ]
+        ["1.1 tests failed: 1 test deleted with the file: `new` (`tests/new.rs`) [tests/new.rs]"]
     );
 }
 
@@ -282,4 +280,60 @@ fn a_story_that_keeps_tampering_uses_up_its_retries() {
         .ends_with(1);
     assert_eq!(sandbox.failures().len(), 2);
     assert_eq!(files(&sandbox.repo), before);
+}
+
+#[test]
+fn a_deleted_test_is_said_where_the_user_decides_and_ticked_boxes_are_a_note() {
+    let sandbox = project("");
+    // The deleted test of the failed attempt is back, so that nothing is said of it.
+    sandbox.agent(
+        "case $RALPHTOOL_STORY.$attempt in\n\
+         1.1) rm check.sh; failed no; exit;;\n\
+         2.1) rm tests/sum.rs;;\n\
+         esac\n\
+         echo work > src/story-$RALPHTOOL_STORY.rs\ncomplete",
+    );
+    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
+    let deleted = "story 2: 2 tests deleted with the file: `adds`, `adds_nothing` (`tests/sum.rs`)";
+    let ticked = |story: u8, tasks: &str| {
+        format!("story {story}: the agent did not tick its tasks; ralphtool ticked them: {tasks}")
+    };
+    let ticked = [
+        ticked(1, "`1.1 Do a`, `1.2 Do b`"),
+        ticked(2, "`2.1 Do c`, `2.2 Do d`"),
+    ];
+    let closing = said.split("`c`: all stories are done").nth(1).unwrap();
+    let alerts: Vec<&str> = closing.lines().filter(|it| it.contains('!')).collect();
+    assert_eq!(alerts, [format!("  ! {deleted}")]);
+
+    let log = sandbox.run(&["log", "last"]).ends_with(0).stdout;
+    let below = |heading: &str| -> Vec<String> {
+        let lines = log.lines().skip_while(|it| *it != heading).skip(1);
+        let lines = lines.take_while(|it| it.starts_with("  "));
+        lines.map(|it| it.trim().to_owned()).collect()
+    };
+    assert_eq!(log.lines().nth(1), Some(format!("  ! {deleted}").as_str()));
+    let stories = log.lines().filter(|it| it.starts_with(['✓', '✗']));
+    assert_eq!(stories.collect::<Vec<_>>(), ["✓ 1 First", "✓! 2 Second"]);
+    assert_eq!(below("warnings"), [deleted]);
+    assert_eq!(below("notes"), ticked);
+
+    let page = sandbox
+        .run(&["log", "last", "--markdown"])
+        .ends_with(0)
+        .stdout;
+    let bold = page
+        .lines()
+        .find(|it| it.starts_with("**Warning:**"))
+        .unwrap();
+    assert!(bold.contains("story 2: 2 tests deleted"), "{page}");
+    assert!(page.contains("| done, 1 warning |"), "{page}");
+    let warnings = page.find("### Warnings").unwrap();
+    let notes = page.find("### Notes").unwrap();
+    assert_eq!(page[notes..].matches("\n- story").count(), 2, "{page}");
+    assert_eq!(
+        page[warnings..notes].matches("\n- story").count(),
+        1,
+        "{page}"
+    );
 }

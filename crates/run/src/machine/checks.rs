@@ -212,7 +212,7 @@ impl Machine {
             let tasks = quoted(tasks);
             self.warn(
                 "ticked",
-                format!("the agent left boxes open; they are ticked: {tasks}"),
+                format!("the agent did not tick its tasks; ralphtool ticked them: {tasks}"),
             );
         }
         let gates = self.policy().gates.iter().zip(&verified.verdicts);

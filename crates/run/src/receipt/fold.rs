@@ -32,7 +32,7 @@ impl Receipt {
         let stories: Vec<StoryReceipt> = progress
             .stories
             .iter()
-            .map(|it| story(it, until, is_at_work))
+            .map(|it| story(&progress, it, until, is_at_work))
             .collect();
         let header = progress.header.as_ref();
         Self {
@@ -65,12 +65,18 @@ impl Receipt {
             },
             stories,
             gates_at_end: gates_at_end(&progress),
+            unverified: progress.unverified(),
             warnings: progress.warnings,
         }
     }
 }
 
-fn story(story: &StoryProgress, until: Timestamp, is_at_work: bool) -> StoryReceipt {
+fn story(
+    progress: &Progress,
+    story: &StoryProgress,
+    until: Timestamp,
+    is_at_work: bool,
+) -> StoryReceipt {
     let (state, reason) = standing(&story.state, is_at_work);
     let mut commits = story.commits.clone();
     if state != StoryResult::Completed && !story.is_reopened {
@@ -88,6 +94,8 @@ fn story(story: &StoryProgress, until: Timestamp, is_at_work: bool) -> StoryRece
         title: story.title.clone(),
         state,
         reason,
+        findings: progress.findings_of(story).cloned().collect(),
+        is_doubtful: progress.is_doubtful(story),
         duration_ms: in_ms(story.elapsed(until)),
         spending: Spending::sum(attempts.iter().map(|it| &it.spending)),
         attempts,

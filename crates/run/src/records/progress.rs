@@ -5,6 +5,8 @@
 mod parts;
 #[cfg(test)]
 mod tests;
+mod verification;
+mod warning;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,8 +15,9 @@ use jiff::Timestamp;
 
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
-    Warning,
 };
+pub use self::verification::NO_GATES;
+pub use self::warning::{Importance, Warning};
 use super::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, GateFinished,
     GateResult, GateStarted, Outcome, Record, Request, RunEnded, RunStarted, StoryCompleted,
@@ -52,7 +55,7 @@ pub struct Progress {
     pub red_before: Vec<String>,
     /// Gates that are red in the work that is done, as they were before it.
     pub red_in_work: BTreeSet<String>,
-    /// Warnings so far.
+    /// Warnings and notes so far.
     pub warnings: Vec<Warning>,
     /// The last attempt that failed.
     pub last_failure: Option<AttemptFailed>,
@@ -110,13 +113,16 @@ impl Progress {
             Event::Warning { code, message } => self.on_warning(code, message),
             Event::TamperFound {
                 story,
+                attempt,
                 check,
                 message,
                 ..
             } => self.warnings.push(Warning {
                 code: format!("tamper_{check}"),
+                importance: Importance::Warning,
                 message: message.clone(),
                 story: Some(story.clone()),
+                attempt: Some(*attempt),
             }),
             Event::StoryStarted(started) => self.on_story_started(started, at),
             Event::StorySkipped {
@@ -294,10 +300,13 @@ impl Progress {
         {
             gate.was_red_before = true;
         }
+        let attempt = self.running_attempt().map(|attempt| attempt.number);
         self.warnings.push(Warning {
             code: code.to_owned(),
+            importance: Importance::of(code),
             message: message.to_owned(),
             story: self.current_story().map(|story| story.id.clone()),
+            attempt,
         });
     }
 

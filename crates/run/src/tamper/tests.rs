@@ -118,8 +118,7 @@ fn a_finding_has_its_paths() {
         [Finding {
             check: TamperCheck::Tests,
             paths: vec!["tests/a.rs".to_owned(), "tests/b.rs".to_owned()],
-            message: "2 tests were removed with the whole file: `a`, `b` (in `tests/a.rs`, \
-                      `tests/b.rs`)"
+            message: "2 tests deleted with their files: `a`, `b` (`tests/a.rs`, `tests/b.rs`)"
                 .to_owned(),
         }]
     );
@@ -146,7 +145,7 @@ fn a_test_that_moves_is_no_finding() {
     // Tests do not count as moved to a file that is never run.
     tests_say(
         &[deleted("tests/a.rs", test), added("tests/a.rs.bak", test)],
-        &["a test was removed with the whole file: `adds` (in `tests/a.rs`)"],
+        &["1 test deleted with the file: `adds` (`tests/a.rs`)"],
     );
 }
 
@@ -177,12 +176,12 @@ fn a_marker_that_goes_does_not_pay_for_one_that_comes() {
 fn test_files_of_other_languages_are_missed_by_their_place() {
     tests_say(
         &[deleted("tests/run.lua", "describe('x')")],
-        &["test files were removed: `tests/run.lua`"],
+        &["test files deleted: `tests/run.lua`"],
     );
     // The whole script is a test.
     tests_say(
         &[deleted("tests/run.sh", "./program | diff - wanted")],
-        &["test files were removed: `tests/run.sh`"],
+        &["test files deleted: `tests/run.sh`"],
     );
     tests_say(&[deleted("tests/fixtures/run.sh", "x")], &[]);
     tests_say(&[deleted("tests/fixtures/a.json", "{}")], &[]);
@@ -196,7 +195,7 @@ fn test_files_of_other_languages_are_missed_by_their_place() {
         before: None,
         ..deleted("pkg/a_test.go", "")
     };
-    tests_say(&[large], &["test files were removed: `pkg/a_test.go`"]);
+    tests_say(&[large], &["test files deleted: `pkg/a_test.go`"]);
     tests_say(&[deleted("tests/common/mod.rs", "pub fn set_up() {}")], &[]);
 }
 
@@ -213,7 +212,7 @@ fn a_table_instead_of_many_lines_is_no_finding() {
     tests_say(&[edited("tests/a.rs", many, helper)], &[]);
     tests_say(
         &[edited("tests/a.rs", many, cut)],
-        &["a test checks less than before: `adds` (in `tests/a.rs`)"],
+        &["a test checks less than before: `adds` (`tests/a.rs`)"],
     );
 }
 

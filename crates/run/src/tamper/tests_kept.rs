@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::languages::{file_name, has_word, language_of};
 use super::test_file::{Test, TestFile};
 use super::{ChangedPath, Finding, TamperCheck, named};
+use crate::words::counted;
 
 /// The share of common words from which tests of different names are the same test.
 const SAME_BODY: f64 = 0.6;
@@ -37,7 +38,7 @@ pub(super) fn check(changed: &[ChangedPath]) -> Vec<Finding> {
         about_tests(&removed_how(&removed, changed), &removed),
         Finding::about(
             TamperCheck::Tests,
-            "test files were removed",
+            "test files deleted",
             &unread_deletions(&before, changed),
         ),
         about_skips(&before, &after),
@@ -129,7 +130,7 @@ fn similarity(one: &Test<'_>, other: &Test<'_>) -> Option<f64> {
 fn about_tests(what: &str, tests: &[&Test<'_>]) -> Option<Finding> {
     let names = named(tests.iter().map(|test| test.name.as_str()));
     let paths: BTreeSet<&str> = tests.iter().map(|test| test.path).collect();
-    let message = format!("{what}: {names} (in {})", named(paths.iter().copied()));
+    let message = format!("{what}: {names} ({})", named(paths.iter().copied()));
     Finding::new(TamperCheck::Tests, message, &paths)
 }
 
@@ -138,13 +139,11 @@ fn removed_how(removed: &[&Test<'_>], changed: &[ChangedPath]) -> String {
     let is_deleted = |path: &&ChangedPath| path.is_deleted() && paths.contains(path.path.as_str());
     let how = match changed.iter().filter(is_deleted).count() {
         0 => "",
-        deleted if deleted == paths.len() => " with the whole file",
-        _ => ", some with the whole file",
+        deleted if deleted < paths.len() => ", some with their file",
+        1 => " with the file",
+        _ => " with their files",
     };
-    match removed.len() {
-        1 => format!("a test was removed{how}"),
-        count => format!("{count} tests were removed{how}"),
-    }
+    format!("{} deleted{how}", counted(removed.len(), "test"))
 }
 
 /// Deleted test files in which no test was found.

@@ -242,11 +242,13 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => ("✗", BAD),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
-    if matches!(outcome, Outcome::AllDone | Outcome::StoryDone) {
-        let red = progress.red_in_work.iter().map(String::as_str);
-        let red = words::still_red(red).map(|red| format!("! gates: {red}"));
-        lines.extend(red.map(|red| wrap::styled(red, WARN)));
-    }
+    let unverified = words::unverified(progress).into_iter();
+    let findings = progress.findings().map(words::warning);
+    lines.extend(
+        unverified
+            .chain(findings)
+            .map(|text| wrap::styled(format!("! {text}"), WARN)),
+    );
     if let Outcome::Exhausted { reason, .. }
     | Outcome::Limited { reason }
     | Outcome::Broken { reason, .. } = outcome

@@ -21,7 +21,7 @@ use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_run::records::event::{FinishChoice, GateResult};
-use ralph_run::records::progress::{AttemptStanding, Progress, StoryProgress};
+use ralph_run::records::progress::{AttemptStanding, Importance, Progress, StoryProgress};
 use ralph_vault::diff::FileDiff;
 
 /// The tabs, in order.
@@ -169,8 +169,12 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
     let total = wrap::styled(total, STRONG);
     let mut whole = wrap::wrap(&total, columns, 2);
     for warning in &progress.warnings {
-        let text = format!("! {}", clean(&warning.text()));
-        whole.extend(wrap::wrap(&wrap::styled(text, WARN), columns, 2));
+        let (mark, style) = match warning.importance {
+            Importance::Warning => ("!", WARN),
+            Importance::Note => ("·", DIM),
+        };
+        let text = format!("{mark} {}", clean(&warning.text()));
+        whole.extend(wrap::wrap(&wrap::styled(text, style), columns, 2));
     }
     items.push(whole);
     items

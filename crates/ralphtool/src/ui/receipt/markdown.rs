@@ -3,14 +3,17 @@
 //! Whatever comes from agents or files is escaped: it cannot break the page, mention anyone or
 //! refer to anything. What does not fit is left out, details first, with a note.
 
+use std::fmt::Write as _;
+
 use super::escape::{fenced, in_html, inline};
 use super::{
-    attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict,
-    warning_text,
+    alerts, attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict,
+    warnings,
 };
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
+use ralph_run::records::progress::Importance;
 
 /// How long the page may get: a body may have 65,536 characters, and people want to add some.
 const LIMIT: usize = 60_000;
@@ -33,9 +36,13 @@ pub(crate) fn page(receipt: &Receipt) -> String {
     let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
     // What matters most gets its room first, although the details stand in the middle.
     let rows = fitting(receipt.stories.iter().map(row), "story", &mut left);
-    let warnings = receipt.warnings.iter().map(warning_text);
-    let warnings = warnings.map(|it| format!("- {}\n", inline(&it, LINE)));
-    let warnings = fitting(warnings, "warning", &mut left);
+    let mut listed = |importance, noun| {
+        let lines = warnings(receipt, importance).into_iter();
+        let lines = lines.map(|it| format!("- {}\n", inline(&it, LINE)));
+        fitting(lines, noun, &mut left)
+    };
+    let warnings = listed(Importance::Warning, "warning");
+    let notes = listed(Importance::Note, "note");
     let failures = receipt.stories.iter().flat_map(failures);
     let failures = failures.map(|(story, it)| detail(story, it));
     let failures = fitting(failures, "attempt", &mut left);
@@ -43,8 +50,9 @@ pub(crate) fn page(receipt: &Receipt) -> String {
     let parts = [
         Some(top),
         rows.map(|rows| format!("{HEAD}{rows}\n")),
-        failures.map(|failures| format!("### Attempts that failed\n\n{failures}")),
         warnings.map(|warnings| format!("### Warnings\n\n{warnings}\n")),
+        failures.map(|failures| format!("### Attempts that failed\n\n{failures}")),
+        notes.map(|notes| format!("### Notes\n\n{notes}\n")),
         Some(bottom),
     ];
     parts.into_iter().flatten().collect()
@@ -93,6 +101,9 @@ fn top(receipt: &Receipt) -> String {
     if let Some(reason) = &receipt.reason {
         text += &fenced(reason, BLOCK);
         text.push('\n');
+    }
+    for alert in alerts(receipt) {
+        let _ = writeln!(text, "**Warning:** {}\n", inline(&alert, LINE));
     }
     text
 }

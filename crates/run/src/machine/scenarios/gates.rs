@@ -330,7 +330,7 @@ fn boxes_the_agent_left_open_are_ticked_with_a_warning() {
     script.give(checked);
     let tasks = vec!["1.2 b".to_owned()];
     let effects = script.give(|ticket| Input::Answer(ticket, Answer::Ticked(tasks)));
-    let message = "the agent left boxes open; they are ticked: `1.2 b`";
+    let message = "the agent did not tick its tasks; ralphtool ticked them: `1.2 b`";
     assert_eq!(effects[0], warning("ticked", message));
     assert!(matches!(effects[1], Effect::Step(_, Step::Save(_))));
 }

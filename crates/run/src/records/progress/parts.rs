@@ -271,30 +271,6 @@ pub enum Doing {
     Ended,
 }
 
-/// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[cfg_attr(any(test, feature = "testing"), schemars(rename = "WarningReceipt"))]
-pub struct Warning {
-    /// Stable name of the warning.
-    pub code: String,
-    /// For people.
-    pub message: String,
-    /// The story it came up at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub story: Option<StoryId>,
-}
-
-impl Warning {
-    /// One line that stands alone: it names the check that found something.
-    pub fn text(&self) -> String {
-        match self.code.strip_prefix("tamper_") {
-            Some(check) => format!("{check}: {}", self.message),
-            None => self.message.clone(),
-        }
-    }
-}
-
 /// One checkpoint commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]

@@ -405,13 +405,17 @@ fn warnings_skips_and_requests_are_kept() {
         warnings: vec![
             Warning {
                 code: "deferred".to_owned(),
+                importance: Importance::Note,
                 message: "story `1` is skipped".to_owned(),
                 story: None,
+                attempt: None,
             },
             Warning {
                 code: "tamper_tests".to_owned(),
+                importance: Importance::Warning,
                 message: "a test is gone".to_owned(),
                 story: Some(one()),
+                attempt: Some(AttemptNumber(1)),
             },
         ],
         stories: vec![StoryProgress {
@@ -687,4 +691,50 @@ fn records_of_earlier_versions_read() {
     for line in old.lines() {
         serde_json::from_str::<Record>(line).unwrap();
     }
+}
+
+#[test]
+fn findings_of_attempts_that_failed_are_no_reason_to_doubt_the_story() {
+    let found = |attempt| Event::TamperFound {
+        story: one(),
+        attempt: AttemptNumber(attempt),
+        check: TamperCheck::Tests,
+        paths: vec!["tests/a.rs".to_owned()],
+        message: format!("1 test deleted in attempt {attempt}"),
+        failed: false,
+    };
+    let mut tape = Tape::working();
+    tape.hear(found(1));
+    tape.hear(Event::warning("no_changes", "attempt 1"));
+    tape.hear(attempt_failed(tokens(1)));
+    tape.hear(attempt_started(2));
+    tape.hear(found(2));
+    tape.hear(Event::warning("ticked", "a note"));
+    tape.hear(Event::warning("swept", "how the run went"));
+    let texts =
+        |progress: &Progress| -> Vec<String> { progress.findings().map(Warning::text).collect() };
+    assert_eq!(texts(&tape.progress), [""; 0], "it is not done yet");
+    tape.hear(story_completed());
+    assert_eq!(
+        texts(&tape.progress),
+        ["tests: 1 test deleted in attempt 2"]
+    );
+    let story = &tape.progress.stories[0];
+    assert!(tape.progress.is_doubtful(story));
+}
+
+#[test]
+fn work_is_unverified_without_gates_and_where_a_gate_stays_red() {
+    let mut tape = Tape::new();
+    assert_eq!(tape.progress.unverified(), None, "nothing is known yet");
+    tape.hear(Event::RunStarted(RunStarted {
+        gates: Vec::new(),
+        ..start(false)
+    }));
+    assert_eq!(tape.progress.unverified().as_deref(), Some(NO_GATES));
+    tape.hear(run_started(true));
+    assert_eq!(tape.progress.unverified(), None);
+    tape.progress.red_in_work.insert("tests".to_owned());
+    let red = "gate `tests` red since before the run";
+    assert_eq!(tape.progress.unverified().as_deref(), Some(red));
 }

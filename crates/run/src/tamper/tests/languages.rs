@@ -39,7 +39,7 @@ impl Case {
             let want: Vec<String> = want.map(str::to_owned).into_iter().collect();
             assert_eq!(messages, want, "{}\n{after}", self.path);
         };
-        let gone = format!("a test was removed: `{}` (in `{}`)", self.name, self.path);
+        let gone = format!("1 test deleted: `{}` (`{}`)", self.name, self.path);
         check(self.other, Some(&gone));
         let commented: Vec<String> = self
             .test
@@ -52,7 +52,7 @@ impl Case {
             check(&self.all(skipped), Some(&skip));
         }
         let weak = format!(
-            "a test checks less than before: `{}` (in `{}`)",
+            "a test checks less than before: `{}` (`{}`)",
             self.name, self.path
         );
         for emptied in self.emptied {
@@ -75,7 +75,7 @@ impl Case {
         let all = messages_of(TamperCheck::Tests, &watch(), &[deleted(self.path, &before)]);
         assert_eq!(all.len(), 1, "{all:?}");
         assert!(
-            all[0].starts_with("2 tests were removed with the whole file"),
+            all[0].starts_with("2 tests deleted with the file"),
             "{all:?}"
         );
     }
@@ -479,7 +479,7 @@ fn shell() {
 
 #[track_caller]
 fn emptied_says(path: &str, before: &str, after: &str, name: &str) {
-    let want = format!("a test checks less than before: `{name}` (in `{path}`)");
+    let want = format!("a test checks less than before: `{name}` (`{path}`)");
     tests_say(&[edited(path, before, after)], &[&want]);
 }
 

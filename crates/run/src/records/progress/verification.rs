@@ -1,0 +1,67 @@
+//! Why work that is done may not be what it should be: what no gate has checked, and what the
+//! checks of attempts found. Every face takes its words from here.
+
+use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
+use crate::records::event::{GateResult, red_since_before};
+
+/// What is said of a run without gates.
+pub const NO_GATES: &str = "no gates: the agent's word is the only check";
+
+impl Progress {
+    /// What keeps the work of this run from being verified by gates, in words; none where gates
+    /// verify it.
+    pub fn unverified(&self) -> Option<String> {
+        let gates = self.header.as_ref().map(|header| header.gates.as_slice());
+        if gates.is_some_and(<[String]>::is_empty) {
+            return Some(NO_GATES.to_owned());
+        }
+        let red: Vec<String> = self.red_in_work.iter().cloned().collect();
+        (!red.is_empty()).then(|| red_since_before(&red))
+    }
+
+    /// Warnings without notes.
+    pub fn important_warnings(&self) -> impl Iterator<Item = &Warning> {
+        let warnings = self.warnings.iter();
+        warnings.filter(|it| it.importance == Importance::Warning)
+    }
+
+    /// Reasons to doubt work that is done, in order: found in attempts that completed their stories.
+    pub fn findings(&self) -> impl Iterator<Item = &Warning> {
+        let stories = self.stories.iter();
+        stories.flat_map(|story| self.findings_of(story))
+    }
+
+    /// Reasons to doubt the work of a story that is done.
+    pub fn findings_of(&self, story: &StoryProgress) -> impl Iterator<Item = &Warning> {
+        let last = story.attempts.last().map(|attempt| attempt.number);
+        let last = last.filter(|_| story.is_completed());
+        self.warnings.iter().filter(move |it| {
+            last.is_some()
+                && it.attempt == last
+                && it.story.as_ref() == Some(&story.id)
+                && it.is_about_work()
+        })
+    }
+
+    /// Whether a story is done with a warning: something was found, or a gate is red as before.
+    pub fn is_doubtful(&self, story: &StoryProgress) -> bool {
+        self.findings_of(story).next().is_some() || story.has_red_gate()
+    }
+}
+
+impl StoryProgress {
+    /// Whether this run made its checkpoint commit, which still counts.
+    pub(super) const fn is_completed(&self) -> bool {
+        matches!(self.state, StoryStanding::Completed(_))
+    }
+
+    /// Whether it is complete although a gate was red: it had been red before.
+    fn has_red_gate(&self) -> bool {
+        let last = self.attempts.last().filter(|_| self.is_completed());
+        let is_red = |result: &GateResult| *result != GateResult::Passed;
+        last.is_some_and(|last| {
+            let mut gates = self.gates_of(last.number);
+            gates.any(|gate| gate.result.as_ref().is_some_and(is_red))
+        })
+    }
+}
