@@ -29,6 +29,7 @@ mod pane;
 mod quit;
 mod screen;
 pub(crate) mod session;
+mod shield;
 mod step;
 mod tabbed;
 mod text_pane;

@@ -97,7 +97,11 @@ fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> 
     terminal.waits_until(|screen| screen.contains("uncommitted") && screen.contains("files"));
     save(terminal, album, "completion")?;
 
+    // Keys choose after a second without keys.
+    sleep(Duration::from_millis(1_200));
     terminal.keys("c");
+    terminal.waits_for("any other key");
+    terminal.keys("y");
     terminal.waits_for("Receipt");
     terminal.keys("3");
     terminal.waits_for("altogether");

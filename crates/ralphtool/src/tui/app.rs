@@ -5,8 +5,8 @@ mod typing;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
@@ -18,6 +18,7 @@ use super::screen::completion::Completion;
 use super::screen::preview::Preview;
 use super::screen::result::ResultScreen;
 use super::screen::run::{Run, RunMode};
+use super::shield::Shield;
 use super::step::Confirmation;
 use super::text_pane::TextPane;
 use crate::ui::line;
@@ -27,9 +28,6 @@ use typing::TypingLine;
 
 /// How long a notice is shown.
 const NOTICE: Duration = Duration::from_secs(6);
-
-/// How long keys choose nothing after the screen changed while the user was pressing keys.
-const SHIELD_MS: i64 = 1_500;
 
 /// What the app does when the loop of the current run has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,10 +88,8 @@ pub(crate) struct App {
     /// Whether the UI began with the list of changes; if not, leaving a screen leaves the program.
     has_list: bool,
     then: Then,
-    /// When a key was last pressed.
-    last_key: Option<Timestamp>,
-    /// Until this time a key may still be meant for the run that has just ended.
-    shielded_until: Option<Timestamp>,
+    /// Whether keys may still be meant for the run that has just ended.
+    shield: Shield,
     /// Whether the screen has to be drawn again.
     changed: bool,
     /// The request that handling the current message has led to.
@@ -127,8 +123,7 @@ impl App {
             notice: None,
             has_list: mode.is_none(),
             then: Then::default(),
-            last_key: None,
-            shielded_until: None,
+            shield: Shield::default(),
             changed: true,
             request: None,
         };
@@ -144,6 +139,11 @@ impl App {
     /// Whether the screen has to be drawn again.
     pub(crate) fn has_changed(&self) -> bool {
         self.changed
+    }
+
+    /// A frame was drawn.
+    pub(crate) fn drawn(&mut self) {
+        self.shield.drawn(self.now);
     }
 
     /// Like `has_changed`, and resets it.
@@ -211,7 +211,9 @@ impl App {
             return true;
         };
         match action {
-            Action::Cleanup | Action::Keep | Action::Resume => self.completion.offers(action, run),
+            Action::Cleanup | Action::Keep | Action::Abandon | Action::Resume => {
+                self.completion.offers(action, run)
+            }
             Action::Enter if self.screen == Screen::Completion => {
                 self.completion.offers(action, run)
             }
@@ -311,9 +313,7 @@ impl App {
             (Event::Finished { .. }, _) => self.screen = Screen::Result,
             (_, RunMode::Attached { .. }) => {}
             (Event::RunEnded { .. }, _) => {
-                self.confirmation = None;
-                self.screen = Screen::Completion;
-                self.shield();
+                self.show_completion();
                 if self.then == Then::Leave {
                     self.request = self.completion.keep().map(Request::Command);
                 }
@@ -331,14 +331,13 @@ impl App {
         }
     }
 
-    /// Ignores keys for a while if the user is pressing keys, which are meant for the last screen.
-    fn shield(&mut self) {
-        let busy = |at: Timestamp| self.now.duration_since(at).as_millis() < SHIELD_MS.into();
-        self.shielded_until = self.last_key.filter(|at| busy(*at)).and_then(|_| {
-            self.now
-                .saturating_add(SignedDuration::from_millis(SHIELD_MS))
-                .ok()
-        });
+    /// Shows how the run ended. What was under way on the run screen was about the run.
+    fn show_completion(&mut self) {
+        self.confirmation = None;
+        self.typing = None;
+        self.notice = None;
+        self.screen = Screen::Completion;
+        self.shield.raise();
     }
 
     fn on_run_over(&mut self, over: RunOver) {
@@ -351,8 +350,9 @@ impl App {
             run.over = Some(over);
             // The loop has ended and will not do what was chosen at the last moment.
             self.completion.reopen();
-            if run.progress.finish.is_none() {
-                self.screen = Screen::Completion;
+            let is_unfinished = run.progress.finish.is_none();
+            if is_unfinished && self.screen != Screen::Completion {
+                self.show_completion();
             }
             if std::mem::take(&mut self.then) == Then::Back {
                 self.go_back();

@@ -23,6 +23,15 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
+    /// A question that only `y` answers with yes.
+    pub(crate) fn yes_or_no(title: &'static str, text: String) -> Self {
+        Self {
+            title,
+            body: vec![Line::from(text)],
+            keys: vec![("y", "yes"), ("any other key", "no")],
+        }
+    }
+
     /// Draws it in the middle of an area, at most `columns` wide; returns where.
     ///
     /// If the body is too long, its end is missing; the keys are always visible.

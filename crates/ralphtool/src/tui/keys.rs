@@ -55,6 +55,7 @@ pub(crate) enum Action {
     Reload,
     Cleanup,
     Keep,
+    Abandon,
     /// Resume a run that is over.
     Resume,
     Export,
@@ -67,6 +68,14 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Whether it decides something at the end of a run.
+    pub(crate) const fn chooses(self) -> bool {
+        matches!(
+            self,
+            Self::Enter | Self::Cleanup | Self::Keep | Self::Abandon | Self::Resume | Self::Quit
+        )
+    }
+
     /// The row it moves to in a list with the rows 0 to `last`; none if it is not a movement.
     pub(crate) fn moved(self, from: usize, last: usize, page: usize) -> Option<usize> {
         let to = match self {

@@ -1,6 +1,7 @@
 //! What a screen asks the app to do after a key.
 
 use super::message::Request;
+use super::screen::completion::Choice;
 
 /// What the app does after a screen has handled a key.
 #[derive(Debug, PartialEq)]
@@ -40,4 +41,6 @@ pub(crate) enum Confirmation {
     Skip,
     /// Start over although a run is open.
     Fresh,
+    /// What to do with the branch at the end of a run.
+    Choice(Choice),
 }

@@ -17,6 +17,7 @@ use super::wrap;
 use crate::launch::trust;
 use crate::tui::palette::{self, KEY, WARN};
 use crate::ui::text::clean;
+use ralph_run::records::progress::Progress;
 
 /// The smallest terminal that the screens fit on.
 const LEAST: (u16, u16) = (40, 12);
@@ -135,37 +136,38 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn question(app: &App, confirmation: Confirmation) -> Choice {
-    let story = app
-        .run
-        .as_ref()
-        .and_then(|run| run.progress.current_story());
+    let progress = app.run.as_ref().map(|run| &run.progress);
+    let story = progress.and_then(Progress::current_story);
     let story = story.map_or("", |story| story.id.0.as_str());
     let (title, text) = match confirmation {
         Confirmation::Stop => (
             "Stop the run?",
-            "The agent is ended, what it did is parked, and the tree goes back to the last \
-             checkpoint. The run can be gone on with later."
+            "The agent is stopped, what it did is parked, and the files return to the last \
+             checkpoint. You can resume the run later."
                 .to_owned(),
         ),
         Confirmation::Skip => (
             "Skip the story?",
             format!(
-                "What was done for story {story} is parked, the tree goes back to the last \
+                "What was done for story {story} is parked, the files return to the last \
                  checkpoint, and the next story begins."
             ),
         ),
         Confirmation::Fresh => (
-            "Start anew?",
-            "A run of this change is open. Its branch is put aside under another name, and \
-             stories start over from where the files are now."
+            "Start over?",
+            "A run of this change is open. Its branch is replaced, and all stories start over \
+             from where the files are now; `ralphtool undo` restores the old branch."
                 .to_owned(),
         ),
+        Confirmation::Choice(choice) => {
+            let header = progress.and_then(|progress| progress.header.as_ref());
+            return header.map_or_else(
+                || Choice::yes_or_no("Go ahead?", String::new()),
+                |header| choice.question(header),
+            );
+        }
     };
-    Choice {
-        title,
-        body: vec![Line::from(text)],
-        keys: vec![("y", "yes"), ("any other key", "no")],
-    }
+    Choice::yes_or_no(title, text)
 }
 
 /// What the repository's settings file asks for. Its first line names a command that prints all of it,

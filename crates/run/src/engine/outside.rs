@@ -11,8 +11,44 @@ use super::start::OUTSIDE_FOLDER;
 use crate::failure::Failure;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
 use ralph_plan::source::{self, SourceError};
-use ralph_vault::Vault;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
+use ralph_vault::{PreparedFinish, Vault};
+
+/// Keeps the task files before the open run is abandoned; returns where they go afterwards, if
+/// there are any.
+pub(crate) fn keep_for_abandon(
+    vault: &Vault,
+    prepared: &PreparedFinish,
+) -> Result<Option<Displaced>, Failure> {
+    let (Some(open), Some(id)) = (vault.open_run(), prepared.move_id()) else {
+        return Ok(None);
+    };
+    let lines = vault.journal_lines();
+    let lines =
+        lines.map_err(|error| Failure::system("could not read the journal").because(error))?;
+    let Some(wanted) = at_start(vault, &lines, &open.run, None) else {
+        return Ok(None);
+    };
+    let run_folder = vault.run_folder(&open.run);
+    keep(&run_folder, id, &wanted)?;
+    Ok(Some(Displaced {
+        run_folder,
+        move_id: id.to_owned(),
+    }))
+}
+
+/// Task files that are kept for a move and not put where it leads yet.
+pub(crate) struct Displaced {
+    run_folder: PathBuf,
+    move_id: String,
+}
+
+impl Displaced {
+    /// Puts them where the move leads.
+    pub(crate) fn put(&self) -> Result<(), Failure> {
+        put(&self.run_folder, &self.move_id)
+    }
+}
 
 /// Where task files are kept as they were when a story, or the run, was begun.
 pub(crate) fn at_start(

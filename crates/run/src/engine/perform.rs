@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use super::housekeeping::tidy;
+use super::outside;
 use super::start::outside_of_last;
 use super::step::StepError;
 use super::tampering::lost_tasks;
 use super::task_watch::TaskWatch;
 use super::vault_state::{VaultState, wrong_state};
-use super::{End, Engine, EngineError, Running};
+use super::{End, Engine, EngineError, Running, chain};
 use crate::machine::{self, Answer, Effect, Step, StoryView, Ticket};
 use crate::records::event::{Event, FinishChoice, TaskOutline};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
+use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{
     AfterRecovery, Attempt, BeginRequest, Failed, FinishFailed, FinishReport, Parked, Setback,
@@ -231,10 +233,28 @@ impl Engine {
             Ok(prepared) => prepared,
             Err(error) => return Err(self.put_failed(NOT_FINISHED, Failed { session, error })),
         };
+        let displaced = match choice {
+            FinishChoice::Abandon => outside::keep_for_abandon(session.vault(), &prepared),
+            FinishChoice::Cleanup | FinishChoice::Keep => Ok(None),
+        };
+        let displaced = match displaced {
+            Ok(displaced) => displaced,
+            Err(failure) => {
+                self.vault_state = Some(VaultState::AtCheckpoint(session));
+                return Err(StepError::failure(NOT_FINISHED, &failure));
+            }
+        };
         self.half_finished = Some(prepared.report().clone());
         match session.finish(prepared) {
-            Ok((settled, report)) => {
+            Ok((settled, mut report)) => {
                 self.vault_state = Some(VaultState::Settled(settled));
+                // The branch is finished even if a task file outside of the tree is not restored.
+                let put = displaced.map_or(Ok(()), |displaced| displaced.put());
+                if let Err(failure) = put {
+                    let message = chain(&failure);
+                    let notice = Notice::new("outside_not_restored", message);
+                    report.notices.push(notice);
+                }
                 Ok(report)
             }
             Err(failed) => Err(match *failed {

@@ -8,6 +8,7 @@ use ralph_vault::CheckpointError;
 use ralph_vault::error::Notice;
 
 use super::{Engine, EngineError, chain};
+use crate::failure::Failure;
 use crate::machine::{Answer, Input, NO_ANSWER_HINT, StepFailure, Ticket};
 
 /// What to do where a step failed and nothing better is known.
@@ -41,6 +42,12 @@ impl StepError {
     pub(super) fn vault(what: &str, error: &CheckpointError) -> Self {
         let hint = error.hint().unwrap_or_else(|| NOTHING_LOST.to_owned());
         Self::new(what, chain(error), hint)
+    }
+
+    pub(super) fn failure(what: &str, failure: &Failure) -> Self {
+        let hint = failure.hints().first();
+        let hint = hint.map_or(NOTHING_LOST, String::as_str);
+        Self::new(what, chain(failure), hint)
     }
 
     pub(super) fn source(what: &str, error: &SourceError) -> Self {

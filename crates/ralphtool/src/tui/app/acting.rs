@@ -18,7 +18,7 @@ impl App {
         if self.typing.is_some() {
             return self.type_key(key);
         }
-        self.last_key = Some(self.now);
+        let may_choose = self.screen != Screen::Completion || self.shield.press(self.now);
         let action = keys::action(self.place(), key);
         // These work whatever is shown over the screen.
         match action {
@@ -46,14 +46,14 @@ impl App {
         } else if self.help_top.is_some() {
             self.act_on_help(action);
         } else if let Some(action) = action {
+            if !may_choose && action.chooses() {
+                return self.say("the run has just ended: press the key again to choose");
+            }
             self.act(action);
         }
     }
 
     fn act(&mut self, action: Action) {
-        if self.screen == Screen::Completion && self.is_shielded(action) {
-            return self.say("the run is over: choose what becomes of it");
-        }
         match action {
             Action::Help => self.help_top = Some(0),
             Action::Quit => self.leave(),
@@ -73,14 +73,6 @@ impl App {
                 self.perform(step);
             }
         }
-    }
-
-    fn is_shielded(&self, action: Action) -> bool {
-        let chooses = matches!(
-            action,
-            Action::Enter | Action::Cleanup | Action::Keep | Action::Resume | Action::Quit
-        );
-        chooses && self.shielded_until.is_some_and(|until| self.now < until)
     }
 
     fn act_on_screen(&mut self, action: Action) -> Step {
@@ -218,6 +210,12 @@ impl App {
             }
             Confirmation::Skip => self.request = Some(Request::Command(UserCommand::Skip)),
             Confirmation::Fresh => self.start_preview(true),
+            Confirmation::Choice(choice) => {
+                if let Some(run) = &self.run {
+                    let step = self.completion.confirmed(choice, run);
+                    self.perform(step);
+                }
+            }
         }
     }
 

@@ -337,7 +337,7 @@ fn leaving_at_the_end_keeps_the_branch_and_waits_for_the_run() {
 #[test]
 fn leaving_does_not_choose_twice() {
     let mut stage = ended_with(Outcome::Stopped);
-    stage.keys("c");
+    stage.keys("cy");
     assert_eq!(asked(&mut stage, "q"), []);
     stage.hear(1, finished(FinishChoice::Cleanup));
     stage.take_asked();
@@ -346,7 +346,7 @@ fn leaving_does_not_choose_twice() {
 
     // A user who lets the run go on stays with it.
     let mut stage = ended_with(Outcome::Stopped);
-    stage.keys("r");
+    stage.keys("ry");
     assert_eq!(asked(&mut stage, "q"), []);
     stage.hear(1, started_again()).hear(1, story(3));
     stage.hear(1, ended(Outcome::Stopped, 2));
@@ -380,7 +380,7 @@ fn leaving_is_cancelled_if_the_branch_could_not_be_kept() {
     stage.take_asked();
     assert_eq!(stage.app.screen, Screen::Completion);
     let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
-    assert_eq!(asked(&mut stage, "c"), command(cleanup));
+    assert_eq!(asked(&mut stage, "cy"), command(cleanup));
 }
 
 #[test]
@@ -397,8 +397,8 @@ fn the_end_of_a_run_leads_to_the_choice_and_the_choice_to_the_result() {
     let mut stage = ended_with(Outcome::Stopped);
     assert_eq!(stage.app.screen, Screen::Completion);
     let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
-    assert_eq!(asked(&mut stage, "c"), command(cleanup));
-    assert_eq!(asked(&mut stage, "cbr"), []);
+    assert_eq!(asked(&mut stage, "cy"), command(cleanup));
+    assert_eq!(asked(&mut stage, "cybyry"), []);
     stage.hear(1, finished(FinishChoice::Cleanup));
     assert_eq!(stage.app.screen, Screen::Result);
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
@@ -409,9 +409,27 @@ fn the_end_of_a_run_leads_to_the_choice_and_the_choice_to_the_result() {
 #[test]
 fn the_choice_is_made_by_arrows_too() {
     let mut stage = ended_with(Outcome::Stopped);
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
+    stage.press(KeyCode::Up).press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), command(UserCommand::Again));
+
+    // What moves work asks even then.
+    for (downs, choice) in [(1, FinishChoice::Cleanup), (3, FinishChoice::Abandon)] {
+        let mut stage = ended_with(Outcome::Stopped);
+        for _ in 0..downs {
+            stage.press(KeyCode::Down);
+        }
+        stage.press(KeyCode::Enter);
+        assert_eq!(stage.take_asked(), []);
+        let finish = UserCommand::Finish(choice);
+        assert_eq!(asked(&mut stage, "y"), command(finish));
+    }
+    let mut stage = ended_with(Outcome::Stopped);
     stage.press(KeyCode::Down).press(KeyCode::Down);
     stage.press(KeyCode::Enter);
-    assert_eq!(stage.take_asked(), command(UserCommand::Again));
+    let keep = UserCommand::Finish(FinishChoice::Keep);
+    assert_eq!(stage.take_asked(), command(keep));
 }
 
 #[test]
@@ -423,7 +441,7 @@ fn a_run_cannot_continue_when_all_stories_are_done() {
 #[test]
 fn the_user_can_choose_again_after_a_choice_failed() {
     let mut stage = ended_with(Outcome::Stopped);
-    stage.keys("c");
+    stage.keys("cy");
     let hint = "free some space".to_owned();
     let reason = "disk full".to_owned();
     let choice = FinishChoice::Cleanup;
@@ -439,21 +457,23 @@ fn the_user_can_choose_again_after_a_choice_failed() {
     let text = stage.text();
     assert!(text.contains("✗ disk full") && text.contains("→ free some space"));
     let keep = UserCommand::Finish(FinishChoice::Keep);
-    assert_eq!(asked(&mut stage, "b"), command(keep));
+    assert_eq!(asked(&mut stage, "by"), command(keep));
 }
 
 #[test]
 fn a_run_that_continues_is_shown_again() {
     let mut stage = ended_with(Outcome::Stopped);
-    assert_eq!(asked(&mut stage, "r"), command(UserCommand::Again));
+    assert_eq!(asked(&mut stage, "ry"), command(UserCommand::Again));
     stage.hear(1, started_again());
     assert_eq!(stage.app.screen, Screen::Run);
     stage.hear(1, story(3)).hear(1, attempt("3", 1));
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::Pause));
     stage.wait(2).hear(1, ended(Outcome::Stopped, 2));
     assert_eq!(stage.app.screen, Screen::Completion);
+    stage.draw();
+    stage.wait(1);
     let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
-    assert_eq!(asked(&mut stage, "c"), command(cleanup));
+    assert_eq!(asked(&mut stage, "cy"), command(cleanup));
 }
 
 #[test]
@@ -472,26 +492,61 @@ fn a_choice_after_the_end_of_the_loop_does_not_block_the_others() {
         hint: "free some space".to_owned(),
     };
     let mut stage = ended_with(broken);
-    stage.keys("c");
+    stage.keys("cy");
     stage.tell(Msg::RunOver(RunOver::Ended(4)));
-    assert!(stage.text().contains("Leave it for now"));
+    assert!(stage.text().contains("do nothing now"));
     stage.take_asked();
-    stage.press(KeyCode::Down).press(KeyCode::Enter);
+    stage.press(KeyCode::Up).press(KeyCode::Enter);
     assert_eq!(stage.take_asked(), [Request::Quit]);
 }
 
 #[test]
-fn a_key_pressed_just_as_the_run_ends_chooses_nothing() {
+fn keys_of_the_run_screen_choose_nothing_at_its_end() {
     let mut stage = at_work();
-    stage.keys("j");
+    // Long before: the user looked on, and expands something just now.
+    stage.keys("j").wait(60);
     stage.hear(1, ended(Outcome::AllDone, 5));
     assert_eq!(stage.app.screen, Screen::Completion);
-    for key in ["b", "c", "q"] {
-        assert_eq!(asked(&mut stage, key), []);
+    // The keys were pressed before the screen was drawn, or right after.
+    for _ in 0..2 {
+        for key in ["b", "c", "a", "q", "y"] {
+            assert_eq!(asked(&mut stage, key), []);
+            assert_eq!(stage.app.confirmation, None);
+        }
+        stage.press(KeyCode::Enter);
+        assert_eq!(stage.take_asked(), []);
+        stage.draw();
     }
-    stage.wait(2);
+    stage.wait(1);
+    assert_eq!(asked(&mut stage, "b"), []);
     let keep = UserCommand::Finish(FinishChoice::Keep);
-    assert_eq!(asked(&mut stage, "b"), command(keep));
+    assert_eq!(asked(&mut stage, "y"), command(keep));
+}
+
+#[test]
+fn a_note_being_typed_as_the_run_ends_chooses_nothing() {
+    let mut stage = at_work();
+    stage.keys(":use a b");
+    stage.hear(1, ended(Outcome::AllDone, 5));
+    stage.draw();
+    for letter in "acceptance by q".chars() {
+        stage.wait(0);
+        stage.press(KeyCode::Char(letter));
+    }
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
+    assert_eq!(stage.app.screen, Screen::Completion);
+    assert_eq!(stage.app.confirmation, None);
+}
+
+#[test]
+fn a_question_about_the_run_is_gone_when_it_has_ended() {
+    let mut stage = at_work();
+    stage.keys("q");
+    assert!(stage.text().contains("press q again"));
+    stage.hear(1, ended(Outcome::AllDone, 5));
+    assert_eq!(stage.app.screen, Screen::Completion);
+    assert!(!stage.text().contains("press q again"));
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
             at &[Completion];
         Keep [Char('b')] "b" "stay on the run's branch, one commit per story (asks)" ("branch")
             at &[Completion];
+        Abandon [Char('a')] "a" "return to how everything was before the run (asks)" ("abandon")
+            at &[Completion];
         Pause [Char('p')] "p" "pause after this attempt, and continue" ("pause") at &[Run];
         Stop [Char('s')] "s" "stop the run (asks): the attempt is parked" ("stop") at &[Run];
         Skip [Char('x')] "x" "skip the story (asks)" ("skip") at &[Run];
@@ -62,7 +64,7 @@ pub(crate) const TABLE: &[Binding] = bindings! {
     Look {
         Enter [Enter] "Enter"
             "expand or fold what the cursor is on; in Attempts: its diff" ("expand") at RUNS;
-        Enter [Enter] "Enter" "do what is selected" ("choose") at &[Completion];
+        Enter [Enter] "Enter" "do what is selected; asks where work moves" ("choose") at &[Completion];
         Follow [Char('f')] "f" "follow the live story again" ("follow") at &[Run, Attached];
         PreviousAttempt [Char('['), Char(',')] "[" "previous attempt" at RUNS;
         NextAttempt [Char(']'), Char('.')] "]" "next attempt" at RUNS;

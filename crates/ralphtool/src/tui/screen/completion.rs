@@ -1,5 +1,7 @@
 //! The end of a run: why it ended, how far it came, and the choice of how to finish the branch.
 
+mod choices;
+
 use ratatui::Frame;
 use ratatui::layout::Constraint::{Length, Max};
 use ratatui::layout::{Flex, Layout, Rect};
@@ -10,16 +12,18 @@ use super::run::Run;
 use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver};
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, WARN};
 use crate::tui::pane::diff;
-use crate::tui::step::Step;
+use crate::tui::step::{Confirmation, Step};
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
 use ralph_run::machine::UserCommand;
-use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+use ralph_run::records::event::{FinishChoice, Outcome};
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
+
+pub(crate) use choices::Choice;
 
 /// How many lines of the reason are shown.
 const REASON_LINES: usize = 6;
@@ -30,22 +34,11 @@ const ROOMY: u16 = 16;
 /// The margin at the left.
 const MARGIN: u16 = 1;
 
-/// What can be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
-    Cleanup,
-    Keep,
-    Again,
-    /// Start the loop again, after it failed.
-    Restart,
-    /// Go back to where the UI began.
-    Leave,
-}
-
 /// The end of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Completion {
-    selected: usize,
+    /// The choice that Enter takes; none before the user has moved to one.
+    selected: Option<usize>,
     /// The choice that is being carried out.
     doing: Option<Choice>,
     /// How much the run changed.
@@ -81,7 +74,7 @@ impl Completion {
         if self.doing.is_some() {
             return None;
         }
-        self.doing = Some(Choice::Keep);
+        self.doing = Some(Choice::Finish(FinishChoice::Keep));
         Some(UserCommand::Finish(FinishChoice::Keep))
     }
 
@@ -90,68 +83,53 @@ impl Completion {
         self.doing == Some(Choice::Again)
     }
 
-    fn choices(run: &Run) -> Vec<Choice> {
-        if run.over.is_some() {
-            return vec![Choice::Restart, Choice::Leave];
-        }
-        // The loop is about to end and offers no choice.
-        if matches!(run.progress.outcome(), Some(Outcome::Broken { .. })) {
-            return Vec::new();
-        }
-        let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
-        if let Some(failure) = half_done {
-            return vec![match failure.choice {
-                FinishChoice::Keep => Choice::Keep,
-                FinishChoice::Cleanup | FinishChoice::Abandon => Choice::Cleanup,
-            }];
-        }
-        let mut choices = vec![Choice::Cleanup, Choice::Keep];
-        let left = run.progress.stories_done < run.progress.stories_total;
-        // Offers only what the loop would do.
-        let outcome = run.progress.outcome();
-        if left && outcome.is_some_and(Outcome::can_go_on) {
-            choices.push(Choice::Again);
-        }
-        choices
-    }
-
     /// Whether an action would do something now.
     pub(crate) fn offers(&self, action: Action, run: &Run) -> bool {
-        let is_chosen = || self.chosen(action, run).is_some();
-        self.doing.is_none() && (action == Action::Enter || is_chosen())
+        self.doing.is_none() && self.chosen(action, run).is_some()
     }
 
-    /// The choice that an action makes, if it is offered.
+    /// The choice that an action means, if it is offered.
     fn chosen(&self, action: Action, run: &Run) -> Option<Choice> {
-        let choices = Self::choices(run);
-        let is_meant = |choice: &Choice| match action {
-            Action::Cleanup => *choice == Choice::Cleanup,
-            Action::Keep => *choice == Choice::Keep,
-            Action::Resume => matches!(choice, Choice::Again | Choice::Restart),
-            Action::Enter => choices.get(self.selected) == Some(choice),
-            _ => false,
-        };
-        choices.iter().copied().find(is_meant)
+        let choices = Choice::all(run);
+        if action == Action::Enter {
+            return choices.get(self.selected?).copied();
+        }
+        let is_meant = |choice: &Choice| choice.action() == Some(action);
+        choices.into_iter().find(is_meant)
     }
 
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
-        let last = Self::choices(run).len().saturating_sub(1);
-        if let Some(to) = action.moved(self.selected, last, 1) {
-            self.selected = to;
-        }
+        let last = Choice::all(run).len().saturating_sub(1);
+        let is_down = matches!(action, Action::Down | Action::PageDown | Action::Home);
+        let to = match self.selected {
+            Some(selected) => action.moved(selected, last, 1),
+            None => action
+                .moved(0, last, 1)
+                .map(|_| if is_down { 0 } else { last }),
+        };
+        self.selected = to.or(self.selected);
         match self.chosen(action, run) {
-            Some(choice) if self.doing.is_none() => self.choose(choice),
-            _ => Step::Stay,
+            Some(_) if self.doing.is_some() => Step::Stay,
+            Some(choice) if action == Action::Enter && !choice.always_asks() => self.choose(choice),
+            Some(choice) => Step::Confirm(Confirmation::Choice(choice)),
+            None => Step::Stay,
         }
     }
 
+    /// Carries a choice out, unless the run changed and no longer offers it.
+    pub(crate) fn confirmed(&mut self, choice: Choice, run: &Run) -> Step {
+        if self.doing.is_some() || !Choice::all(run).contains(&choice) {
+            return Step::Stay;
+        }
+        self.choose(choice)
+    }
+
     fn choose(&mut self, choice: Choice) -> Step {
-        let command = match choice {
-            Choice::Cleanup => UserCommand::Finish(FinishChoice::Cleanup),
-            Choice::Keep => UserCommand::Finish(FinishChoice::Keep),
-            Choice::Again => UserCommand::Again,
-            Choice::Restart => return Step::Restart,
-            Choice::Leave => return Step::Back,
+        let Some(command) = choice.command() else {
+            return match choice {
+                Choice::Restart => Step::Restart,
+                _ => Step::Back,
+            };
         };
         self.doing = Some(choice);
         Step::Ask(Request::Command(command))
@@ -197,16 +175,11 @@ impl Completion {
             return Vec::new();
         };
         if let Some(doing) = self.doing {
-            let text = match doing {
-                Choice::Cleanup => format!("Returning to {}…", clean(&header.original)),
-                Choice::Keep => format!("Staying on {}…", clean(&header.branch)),
-                Choice::Again | Choice::Restart | Choice::Leave => "Going on…".to_owned(),
-            };
-            return vec![wrap::styled(text, ACTIVE)];
+            return vec![wrap::styled(doing.doing(header), ACTIVE)];
         }
-        let choices = Self::choices(run).into_iter().enumerate();
+        let choices = Choice::all(run).into_iter().enumerate();
         choices
-            .map(|(place, choice)| choice_line(choice, place == self.selected, header))
+            .map(|(place, choice)| choice.line(self.selected == Some(place), header))
             .collect()
     }
 }
@@ -264,25 +237,4 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         lines.push(Line::from(format!("→ {}", clean(hint))));
     }
     lines
-}
-
-fn choice_line(choice: Choice, selected: bool, header: &RunStarted) -> Line<'static> {
-    let (branch, original) = (clean(&header.branch), clean(&header.original));
-    let (key, text) = match choice {
-        Choice::Cleanup => (
-            "c",
-            format!("Return to {original} with changes uncommitted"),
-        ),
-        Choice::Keep => ("b", format!("Stay on {branch} with checkpoint commits")),
-        Choice::Again => ("r", "Go on with what is left".to_owned()),
-        Choice::Restart => ("r", "Try to go on with the run".to_owned()),
-        Choice::Leave => (" ", "Leave it for now; nothing is lost".to_owned()),
-    };
-    let line = Line::from(vec![
-        Span::raw(if selected { "▌ " } else { "  " }),
-        Span::styled(key, KEY),
-        Span::raw("  "),
-        Span::raw(text),
-    ]);
-    if selected { line.style(STRONG) } else { line }
 }

@@ -124,6 +124,7 @@ impl ScreenLoop {
         }
         self.ask_for_missing();
         self.guard.draw(&self.app)?;
+        self.app.drawn();
         self.pace.drew(Instant::now());
         Ok(())
     }

@@ -15,6 +15,9 @@ super::scenes!(
         all_done,
         one_set_aside,
         keep_selected,
+        cleanup_question,
+        abandon_question,
+        key_too_early,
         exhausted,
         stopped,
         limited,
@@ -40,7 +43,24 @@ fn one_set_aside(stage: &mut Stage) {
 
 fn keep_selected(stage: &mut Stage) {
     all_done(stage);
-    stage.press(KeyCode::Down);
+    stage.press(KeyCode::Down).press(KeyCode::Down);
+}
+
+fn cleanup_question(stage: &mut Stage) {
+    all_done(stage);
+    stage.keys("c");
+}
+
+fn abandon_question(stage: &mut Stage) {
+    stopped(stage);
+    stage.keys("a");
+}
+
+/// A key that was meant for the run.
+fn key_too_early(stage: &mut Stage) {
+    super::story::working(stage);
+    stage.hear(10, super::story::ended(Outcome::AllDone, 5));
+    stage.keys("c");
 }
 
 fn exhausted(stage: &mut Stage) {
@@ -82,17 +102,17 @@ fn skipped(stage: &mut Stage) {
 
 fn returning(stage: &mut Stage) {
     all_done(stage);
-    stage.keys("c");
+    stage.keys("cy");
 }
 
 fn staying(stage: &mut Stage) {
     stopped(stage);
-    stage.keys("b");
+    stage.keys("by");
 }
 
 fn going_on(stage: &mut Stage) {
     stopped(stage);
-    stage.keys("r");
+    stage.keys("ry");
 }
 
 fn finish_failed(stage: &mut Stage) {

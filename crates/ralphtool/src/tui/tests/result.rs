@@ -21,12 +21,12 @@ super::scenes!(
 
 fn tasks_after_cleanup(stage: &mut Stage) {
     over(stage, Outcome::Stopped, 2);
-    stage.keys("c").hear(1, finished(FinishChoice::Cleanup));
+    stage.keys("cy").hear(1, finished(FinishChoice::Cleanup));
 }
 
 fn tasks_after_keep(stage: &mut Stage) {
     over(stage, Outcome::Stopped, 2);
-    stage.keys("b").hear(1, finished(FinishChoice::Keep));
+    stage.keys("by").hear(1, finished(FinishChoice::Keep));
 }
 
 fn files(stage: &mut Stage) {
@@ -52,7 +52,7 @@ fn receipt(stage: &mut Stage) {
 fn looking(stage: &mut Stage) {
     over(stage, Outcome::AllDone, 5);
     stage.silent = true;
-    stage.keys("c").hear(1, finished(FinishChoice::Cleanup));
+    stage.keys("cy").hear(1, finished(FinishChoice::Cleanup));
 }
 
 fn change_gone(stage: &mut Stage) {

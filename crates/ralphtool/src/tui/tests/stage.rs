@@ -162,6 +162,7 @@ impl Stage {
         let (columns, rows) = self.app.terminal.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, frame)).unwrap();
+        self.app.drawn();
         terminal.backend().buffer().clone()
     }
 

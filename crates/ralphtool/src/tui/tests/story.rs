@@ -294,8 +294,10 @@ pub(in crate::tui) fn at_work(stage: &mut Stage) {
         .wait(64);
 }
 
-/// The run is over, with this outcome.
+/// The run is over, with this outcome, and the user has seen that.
 pub(in crate::tui) fn over(stage: &mut Stage, outcome: Outcome, stories_done: usize) {
     working(stage);
     stage.hear(10, ended(outcome, stories_done));
+    stage.draw();
+    stage.wait(1);
 }

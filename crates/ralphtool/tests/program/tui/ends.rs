@@ -2,9 +2,11 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::sandbox::{GOOD, Sandbox};
+use crate::sandbox::{GOOD, Sandbox, TASKS};
 use crate::terminal::Key;
-use crate::tui::stage::{all_ticked, chooses, ends, leaves, open, release};
+use crate::tui::stage::{
+    all_ticked, asks, chooses, ends, leaves, leaves_by, open, presses_until, release,
+};
 
 /// Fails until the test creates the file `help`.
 const NEEDS_HELP: &str = r#"
@@ -31,7 +33,7 @@ fn is_kept(sandbox: &Sandbox) {
 fn the_branch_is_kept_by_key() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     chooses(&terminal, "b", "On ralph/c with checkpoint commits");
     terminal.waits_for("the result");
     terminal.keys("q");
@@ -44,9 +46,8 @@ fn leaving_at_the_end_keeps_the_branch() {
     for key in [Key::Char('q'), Key::Ctrl('c')] {
         let sandbox = Sandbox::new();
         let mut terminal = open(&sandbox, &["loop", "c"]);
-        terminal.waits_for("Stay on ralph/c with checkpoint commits");
-        terminal.key(key);
-        ends(&mut terminal, 0);
+        terminal.waits_for("stay on ralph/c, one commit per story");
+        leaves_by(&mut terminal, key, 0);
         is_kept(&sandbox);
         let screen = terminal.screen();
         assert!(screen.contains("all stories are done"), "{screen}");
@@ -57,12 +58,19 @@ fn leaving_at_the_end_keeps_the_branch() {
 fn the_choice_is_made_with_arrows_too() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("▌ c  Return to main");
+    terminal.waits_for("c  Cleanup");
+    assert!(terminal.find("▌").is_none(), "nothing is selected");
     terminal.key(Key::Down);
-    terminal.waits_for("▌ b  Stay on ralph/c");
+    terminal.waits_for("▌ c  Cleanup");
+    terminal.key(Key::Down);
+    terminal.waits_for("▌ b  Keep");
     terminal.key(Key::Up);
-    terminal.waits_for("▌ c  Return to main");
-    terminal.key(Key::Enter);
+    terminal.waits_for("▌ c  Cleanup");
+    // Moving about is free; a choice needs a moment without keys.
+    presses_until(&terminal, Key::Enter, "the question", || {
+        terminal.screen().contains("Clean up?")
+    });
+    terminal.keys("y");
     terminal.waits_for("Changes ready on main (uncommitted)");
     terminal.keys("q");
     ends(&mut terminal, 0);
@@ -77,11 +85,11 @@ fn a_run_that_used_up_its_retries_is_resumed_by_key() {
     sandbox.agent(&format!("{NEEDS_HELP}{GOOD}"));
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("no help came");
-    terminal.waits_for("r  Go on with what is left");
+    terminal.waits_for("r  Resume");
     terminal.waits_for("0 of 2 stories done");
     release(&sandbox, "help");
     chooses(&terminal, "r", "2 of 2 stories done");
-    assert!(terminal.find("Go on with what is left").is_none());
+    assert!(terminal.find("r  Resume").is_none());
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.keys("q");
     ends(&mut terminal, 0);
@@ -95,7 +103,7 @@ fn the_run_can_be_looked_at_before_the_choice() {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!("echo \"Story $RALPHTOOL_STORY it is.\"\n{GOOD}"));
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     terminal.key(Key::Esc);
     terminal.waits_for("Story 2 it is.");
     terminal.key(Key::Up);
@@ -103,7 +111,7 @@ fn the_run_can_be_looked_at_before_the_choice() {
     terminal.keys("2");
     terminal.waits_for("A story-1.txt");
     terminal.key(Key::Esc);
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     leaves(&mut terminal, 0);
     is_kept(&sandbox);
 }
@@ -112,17 +120,17 @@ fn the_run_can_be_looked_at_before_the_choice() {
 fn a_cleanup_that_cannot_be_done_leaves_the_choice_open() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     // Another commit: the branch is not where the run left it.
     sandbox.git("commit -q --allow-empty -m mine");
     sandbox.git("checkout -q --detach");
-    terminal.keys("c");
+    asks(&terminal, "c");
+    terminal.keys("y");
     terminal.waits_for("✗ ");
     terminal.waits_for("→ ");
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     sandbox.git("checkout -q ralph/c");
-    terminal.keys("b");
-    terminal.waits_for("the result");
+    chooses(&terminal, "b", "the result");
     terminal.keys("q");
     ends(&mut terminal, 0);
     assert_eq!(sandbox.branch(), "ralph/c");
@@ -134,11 +142,10 @@ fn a_run_resumes_after_a_cleanup_that_cannot_be_done() {
     sandbox.config("max_retries = 0");
     sandbox.agent(&format!("{NEEDS_HELP}{GOOD}"));
     let mut terminal = open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("r  Go on with what is left");
+    terminal.waits_for("r  Resume");
     sandbox.git("checkout -q --detach");
-    terminal.keys("c");
-    terminal.waits_for("but HEAD is on");
-    terminal.waits_for("r  Go on with what is left");
+    chooses(&terminal, "c", "but HEAD is on");
+    terminal.waits_for("r  Resume");
     sandbox.git("checkout -q ralph/c");
     release(&sandbox, "help");
     chooses(&terminal, "r", "2 of 2 stories done");
@@ -146,4 +153,44 @@ fn a_run_resumes_after_a_cleanup_that_cannot_be_done() {
     terminal.keys("q");
     ends(&mut terminal, 0);
     assert_eq!(sandbox.tasks_now(), all_ticked());
+}
+
+#[test]
+fn abandoning_at_the_end_restores_everything_and_asks_first() {
+    let sandbox = Sandbox::new();
+    sandbox.make_dirty();
+    let status = sandbox.git("status --porcelain");
+    let tasks = sandbox.tasks_now();
+    let mut terminal = open(&sandbox, &["loop", "c"]);
+    terminal.waits_for("a  Abandon");
+    asks(&terminal, "a");
+    terminal.waits_for("Abandon the run?");
+    // Anything but yes is no.
+    terminal.key(Key::Enter);
+    terminal.waits_for_no("Abandon the run?");
+    chooses(&terminal, "a", "Everything is as before, on main");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(choice(&sandbox), "abandon");
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.git("status --porcelain"), status);
+    assert_eq!(sandbox.tasks_now(), tasks);
+}
+
+#[test]
+fn abandoning_at_the_end_restores_a_task_file_outside_the_tree() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.root.join("plan.md");
+    std::fs::write(&plan, TASKS).unwrap();
+    sandbox.agent(&format!("tasks=$root/plan.md\n{GOOD}"));
+    let mut terminal = open(&sandbox, &["loop", plan.to_str().unwrap()]);
+    terminal.waits_for("a  Abandon");
+    assert_eq!(std::fs::read_to_string(&plan).unwrap(), all_ticked());
+    chooses(&terminal, "a", "Everything is as before, on main");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(std::fs::read_to_string(&plan).unwrap(), TASKS);
+    let undone = sandbox.run(&["undo"]);
+    assert_eq!(undone.code, 0, "{}", undone.stderr);
+    assert_eq!(std::fs::read_to_string(&plan).unwrap(), all_ticked());
 }

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use crate::sandbox::{GOOD, Sandbox};
 use crate::terminal::Terminal;
-use crate::tui::stage::{all_ticked, command, ends, open};
+use crate::tui::stage::{all_ticked, command, ends, leaves, open};
 
 const OTHER_SCREEN: &[u8] = b"\x1b[?1049h";
 
@@ -22,10 +22,9 @@ fn a_loop_in_a_terminal_shows_its_run_and_ends_with_its_code() {
     sandbox.agent("failed \"cannot do it\"");
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("cannot do it");
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     assert!(terminal.is_alternate());
-    terminal.keys("q");
-    ends(&mut terminal, 1);
+    leaves(&mut terminal, 1);
     let screen = terminal.screen();
     assert!(screen.contains("cannot do it"), "{screen}");
     assert_eq!(sandbox.failures().len(), 2);
@@ -96,7 +95,7 @@ fn without_colours_no_cell_has_one() {
     terminal.keys("?");
     terminal.waits_for_no("╭ Keys ");
     terminal.keys("r");
-    is_plain("Stay on ralph/c with checkpoint commits");
+    is_plain("stay on ralph/c, one commit per story");
     terminal.keys("\u{1b}");
     is_plain("A title");
     terminal.keys("2");
@@ -125,7 +124,7 @@ fn the_terminal_bell_rings_at_the_end_with_a_screen_and_without() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for_bytes(CALL);
-    crate::tui::stage::leaves(&mut terminal, 0);
+    leaves(&mut terminal, 0);
 
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c", "--no-tui"]);

@@ -57,9 +57,9 @@ fn every_size_has_its_layout() {
     terminal.keys("p");
     terminal.waits_for_no("pauses after this attempt");
     release(&sandbox, "go");
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     terminal.resize(12, 40);
-    terminal.waits_for("Return to main with changes");
+    terminal.waits_for("return to main,");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.keys("q");
     ends(&mut terminal, 0);
@@ -78,7 +78,7 @@ fn many_sizes_in_a_row_do_no_harm() {
     terminal.resize(24, 80);
     terminal.waits_for("│ Words of an agent");
     release(&sandbox, "go");
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     leaves(&mut terminal, 0);
     assert_eq!(sandbox.tasks_now(), all_ticked());
 }
@@ -147,7 +147,7 @@ fn the_run_continues_while_the_screen_is_suspended_from_outside() {
     terminal.waits_for("│ Words of an agent");
     assert!(terminal.is_alternate());
     release(&sandbox, "go");
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     leaves(&mut terminal, 0);
     assert_eq!(sandbox.tasks_now(), all_ticked());
 }

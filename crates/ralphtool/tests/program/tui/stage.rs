@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::sandbox::{Sandbox, there, until};
-use crate::terminal::Terminal;
+use crate::terminal::{Key, Terminal};
 
 /// Makes a mess, writes down its process ids and never ends.
 pub(crate) const WORKS_FOR_EVER: &str = r#"
@@ -71,19 +71,34 @@ pub(crate) fn ends(terminal: &mut Terminal, code: i32) {
     is_given_back(terminal);
 }
 
-/// Chooses at the end of a run. A key right after others may have been meant for the run, so the
-/// program ignores it; pressing it again does no harm.
+/// Chooses at the end of a run, and answers the question. A key right after others may have been
+/// meant for the run, so the program drops it; it is pressed again until the question is there.
 #[track_caller]
 pub(crate) fn chooses(terminal: &Terminal, key: &str, leads_to: &str) {
-    presses_until(terminal, key, leads_to, || {
-        terminal.screen().contains(leads_to)
+    asks(terminal, key);
+    terminal.keys("y");
+    terminal.waits_for(leads_to);
+}
+
+/// Presses the key of a choice until its question is there.
+#[track_caller]
+pub(crate) fn asks(terminal: &Terminal, key: &str) {
+    let key = Key::Char(key.chars().next().unwrap());
+    presses_until(terminal, key, "the question", || {
+        terminal.screen().contains("any other key")
     });
 }
 
 /// Leaves at the end of a run; the program ends with this code and gives the terminal back.
 #[track_caller]
 pub(crate) fn leaves(terminal: &mut Terminal, code: i32) {
-    presses_until(terminal, "q", "the end of the program", || {
+    leaves_by(terminal, Key::Char('q'), code);
+}
+
+/// The same by this key.
+#[track_caller]
+pub(crate) fn leaves_by(terminal: &mut Terminal, key: Key, code: i32) {
+    presses_until(terminal, key, "the end of the program", || {
         terminal.is_over()
     });
     ends(terminal, code);
@@ -91,14 +106,15 @@ pub(crate) fn leaves(terminal: &mut Terminal, code: i32) {
 
 /// Presses a key, and again now and then, until something is so.
 #[track_caller]
-fn presses_until(terminal: &Terminal, key: &str, what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn presses_until(terminal: &Terminal, key: Key, what: &str, is_so: impl Fn() -> bool) {
     let mut looks = 0;
     until(what, || {
         if is_so() {
             return Some(());
         }
-        if looks % 100 == 0 {
-            terminal.keys(key);
+        // Less often than the program wants silence before a choice.
+        if looks % 400 == 0 {
+            terminal.key(key);
         }
         looks += 1;
         None

@@ -30,7 +30,7 @@ fn began(sandbox: &Sandbox) -> Vec<String> {
 
 #[track_caller]
 fn cleans_up(mut terminal: Terminal, code: i32) {
-    terminal.waits_for("Return to main with changes uncommitted");
+    terminal.waits_for("return to main, the changes uncommitted");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.keys("q");
     ends(&mut terminal, code);

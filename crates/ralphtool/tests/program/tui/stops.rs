@@ -67,7 +67,7 @@ fn stop_asks_and_stops() {
     it.terminal.waits_for("Stop the run?");
     it.terminal.keys("y");
     it.terminal
-        .waits_for("Stay on ralph/c with checkpoint commits");
+        .waits_for("stay on ralph/c, one commit per story");
     leaves(&mut it.terminal, 130);
     it.is_safe();
 }
@@ -80,7 +80,7 @@ fn leaving_asks_and_the_second_time_stops() {
         it.terminal.waits_for("again within 3 seconds");
         it.terminal.key(key);
         it.terminal
-            .waits_for("Stay on ralph/c with checkpoint commits");
+            .waits_for("stay on ralph/c, one commit per story");
         leaves(&mut it.terminal, 130);
         it.is_safe();
     }
@@ -151,7 +151,7 @@ fn a_closed_window_stops_the_run() {
 fn a_signal_while_the_choice_is_open_keeps_the_branch() {
     let sandbox = Sandbox::new();
     let mut terminal = crate::tui::stage::open(&sandbox, &["loop", "c"]);
-    terminal.waits_for("Stay on ralph/c with checkpoint commits");
+    terminal.waits_for("stay on ralph/c, one commit per story");
     terminal.signal(Signal::TERM);
     let code = terminal.end();
     is_given_back(&terminal);

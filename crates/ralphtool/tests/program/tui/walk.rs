@@ -71,7 +71,7 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
     release(&sandbox, "go");
 
     // Completion.
-    terminal.waits_for("Return to main with changes uncommitted");
+    terminal.waits_for("return to main, the changes uncommitted");
     terminal.waits_for("2 of 2 stories done");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.waits_for("☑ 2.2 Do d");

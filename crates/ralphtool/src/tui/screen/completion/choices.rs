@@ -1,0 +1,163 @@
+//! What can be done at the end of a run: which choices there are, and what each does, in words.
+
+use ratatui::text::{Line, Span};
+
+use crate::tui::choice::Choice as Dialog;
+use crate::tui::keys::Action;
+use crate::tui::palette::{KEY, STRONG};
+use crate::tui::screen::run::Run;
+use crate::ui::text::{clean, pad};
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+
+/// How wide the names of the choices are.
+const NAME: usize = 10;
+
+/// What can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Finish(FinishChoice),
+    /// The loop, which waits for a choice, continues.
+    Again,
+    /// Start the loop again, after it failed.
+    Restart,
+    /// Go back to where the UI began.
+    Leave,
+}
+
+impl Choice {
+    /// The choices that the loop would carry out.
+    pub(super) fn all(run: &Run) -> Vec<Self> {
+        if run.over.is_some() {
+            return vec![Self::Restart, Self::Leave];
+        }
+        // The loop is about to end and offers no choice.
+        if matches!(run.progress.outcome(), Some(Outcome::Broken { .. })) {
+            return Vec::new();
+        }
+        let half_done = run.progress.finish_failure.as_ref().filter(|it| it.begun);
+        if let Some(failure) = half_done {
+            return vec![Self::Finish(failure.choice)];
+        }
+        let finishes = [
+            FinishChoice::Cleanup,
+            FinishChoice::Keep,
+            FinishChoice::Abandon,
+        ];
+        let mut choices: Vec<Self> = finishes.into_iter().map(Self::Finish).collect();
+        let left = run.progress.stories_done < run.progress.stories_total;
+        // Offers only what the loop would do.
+        let outcome = run.progress.outcome();
+        if left && outcome.is_some_and(Outcome::can_go_on) {
+            choices.push(Self::Again);
+        }
+        choices
+    }
+
+    /// The action of its own key; it asks first.
+    pub(super) const fn action(self) -> Option<Action> {
+        match self {
+            Self::Finish(FinishChoice::Cleanup) => Some(Action::Cleanup),
+            Self::Finish(FinishChoice::Keep) => Some(Action::Keep),
+            Self::Finish(FinishChoice::Abandon) => Some(Action::Abandon),
+            Self::Again | Self::Restart => Some(Action::Resume),
+            Self::Leave => None,
+        }
+    }
+
+    /// Whether it asks even where it was selected before. Staying on the branch moves nothing.
+    pub(super) const fn always_asks(self) -> bool {
+        match self {
+            Self::Finish(FinishChoice::Cleanup | FinishChoice::Abandon) => true,
+            Self::Finish(FinishChoice::Keep) | Self::Again | Self::Restart | Self::Leave => false,
+        }
+    }
+
+    /// What it tells the loop; none where the loop is over.
+    pub(super) const fn command(self) -> Option<UserCommand> {
+        match self {
+            Self::Finish(choice) => Some(UserCommand::Finish(choice)),
+            Self::Again => Some(UserCommand::Again),
+            Self::Restart | Self::Leave => None,
+        }
+    }
+
+    /// What is shown while it is carried out.
+    pub(super) fn doing(self, header: &RunStarted) -> String {
+        let (branch, original) = (clean(&header.branch), clean(&header.original));
+        match self {
+            Self::Finish(FinishChoice::Cleanup | FinishChoice::Abandon) => {
+                format!("Returning to {original}…")
+            }
+            Self::Finish(FinishChoice::Keep) => format!("Staying on {branch}…"),
+            Self::Again | Self::Restart | Self::Leave => "Resuming…".to_owned(),
+        }
+    }
+
+    /// One line: the key, the name, and what it does.
+    pub(super) fn line(self, selected: bool, header: &RunStarted) -> Line<'static> {
+        let (key, name, does) = self.words(header);
+        let line = Line::from(vec![
+            Span::raw(if selected { "▌ " } else { "  " }),
+            Span::styled(key, KEY),
+            Span::raw(format!("  {}{does}", pad(name, NAME))),
+        ]);
+        if selected { line.style(STRONG) } else { line }
+    }
+
+    fn words(self, header: &RunStarted) -> (&'static str, &'static str, String) {
+        let (branch, original) = (clean(&header.branch), clean(&header.original));
+        match self {
+            Self::Finish(FinishChoice::Cleanup) => (
+                "c",
+                "Cleanup",
+                format!("return to {original}, the changes uncommitted; the branch is deleted"),
+            ),
+            Self::Finish(FinishChoice::Keep) => (
+                "b",
+                "Keep",
+                format!("stay on {branch}, one commit per story"),
+            ),
+            Self::Finish(FinishChoice::Abandon) => (
+                "a",
+                "Abandon",
+                format!("return to {original} as it was before the run"),
+            ),
+            Self::Again => ("r", "Resume", "continue with what is left".to_owned()),
+            Self::Restart => ("r", "Resume", "try to resume the run".to_owned()),
+            Self::Leave => (" ", "Leave", "do nothing now; no work is lost".to_owned()),
+        }
+    }
+
+    /// The question before it.
+    pub(crate) fn question(self, header: &RunStarted) -> Dialog {
+        let (branch, original) = (clean(&header.branch), clean(&header.original));
+        let (title, text) = match self {
+            Self::Finish(FinishChoice::Cleanup) => (
+                "Clean up?",
+                format!(
+                    "HEAD returns to `{original}` with all changes of the run, uncommitted. The \
+                     branch `{branch}` is deleted; `ralphtool undo` restores it."
+                ),
+            ),
+            Self::Finish(FinishChoice::Keep) => (
+                "Keep the branch?",
+                format!("HEAD stays on `{branch}`, with one commit per story."),
+            ),
+            Self::Finish(FinishChoice::Abandon) => (
+                "Abandon the run?",
+                format!(
+                    "Everything returns to how it was before the run, on `{original}`: the work \
+                     of all stories is removed. It stays in the vault; `ralphtool undo` \
+                     restores it."
+                ),
+            ),
+            Self::Again | Self::Restart => (
+                "Resume the run?",
+                "The agent continues with the next open story.".to_owned(),
+            ),
+            Self::Leave => ("Leave?", "The run stays as it is.".to_owned()),
+        };
+        Dialog::yes_or_no(title, text)
+    }
+}
