@@ -10,26 +10,55 @@ use super::amount::{BadAmount, in_whole_units, limit, number_and_unit, scaled};
 const UNITS: [(&str, u64); 3] = [("M", 1_000_000), ("k", 1_000), ("", 1)];
 
 limit! {
-    /// A limit in cents of a US dollar, or none.
-    CostLimit(u32),
-    "no amount of US dollars; write it like `5`, `2.50` or `off`",
-    cents,
-    dollars
+    /// A limit in millionths of a US dollar, or none.
+    CostLimit(u64),
+    "not an amount in dollars; write it like `5`, `2.50` or `off`",
+    money,
+    exact_dollars
 }
 
 limit! {
     /// A limit in tokens, or none.
     TokenLimit(u64),
-    "no number of tokens; write it like `500000`, `500k`, `1.5M` or `off`",
+    "not a number of tokens; write it like `500000`, `500k`, `1.5M` or `off`",
     tokens,
     write_tokens
 }
 
+/// A US dollar, in the parts in which money is counted.
+const DOLLAR: u64 = 1_000_000;
+
 impl CostLimit {
     /// The limit in US dollars.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the largest limit has fewer digits than a float keeps"
+    )]
     pub fn usd(self) -> Option<f64> {
-        self.0.map(|cents| f64::from(cents) / 100.0)
+        self.0.map(|millionths| millionths as f64 / DOLLAR as f64)
     }
+}
+
+/// What something cost, rounded to be read: `$12.30`, `$0.42`, and small amounts with the digits that
+/// matter: `$0.015`, `$0.004`, `<$0.001`.
+pub fn rounded_dollars(usd: f64) -> String {
+    if usd > 0.0 && usd < 0.001 {
+        return "<$0.001".to_owned();
+    }
+    let digits = if usd < 0.1 { 3 } else { 2 };
+    cents_at_least(&format!("{usd:.digits$}"))
+}
+
+/// A limit of that many US dollars, as the user wrote it: `$5.00`, `$0.015`.
+pub fn limit_dollars(usd: f64) -> String {
+    cents_at_least(&format!("{usd:.6}"))
+}
+
+/// Drops zeros at the end, but keeps two decimals.
+fn cents_at_least(number: &str) -> String {
+    let cents = number.find('.').map_or(number.len(), |point| point + 3);
+    let (kept, rest) = number.split_at(cents.min(number.len()));
+    format!("${kept}{}", rest.trim_end_matches('0'))
 }
 
 /// What a million tokens cost, in millionths of a US dollar.
@@ -53,7 +82,7 @@ impl FromStr for Rate {
     type Err = BadAmount;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let millionths = money(text.trim(), 1_000_000).map(u64::from);
+        let millionths = money(text.trim()).filter(|it| *it <= Self::MOST);
         millionths.map(Self).ok_or_else(|| BadAmount {
             text: text.to_owned(),
             wanted: CostLimit::WANTED,
@@ -62,6 +91,9 @@ impl FromStr for Rate {
 }
 
 impl Rate {
+    /// More than any model costs: 4000 dollars.
+    const MOST: u64 = 4_000 * DOLLAR;
+
     /// What this number of tokens costs, in US dollars.
     #[expect(
         clippy::cast_precision_loss,
@@ -90,18 +122,21 @@ impl fmt::Display for Price {
     }
 }
 
-fn cents(text: &str) -> Option<u32> {
-    money(text, 100)
+/// A limit far above what a run costs, and small enough to be exact as a float.
+const MOST: u64 = 1_000_000_000 * DOLLAR;
+
+/// An amount of US dollars in millionths, if nothing of it is lost.
+fn money(text: &str) -> Option<u64> {
+    let amount = scaled(text.strip_prefix('$').unwrap_or(text), DOLLAR)?;
+    (amount.is_exact && amount.total <= MOST).then_some(amount.total)
 }
 
-fn dollars(cents: u32) -> String {
-    format!("${}.{:02}", cents / 100, cents % 100)
-}
-
-/// An amount of US dollars in parts so small that nothing of it is lost.
-fn money(text: &str, parts: u64) -> Option<u32> {
-    let amount = scaled(text.strip_prefix('$').unwrap_or(text), parts)?;
-    amount.is_exact.then(|| u32::try_from(amount.total).ok())?
+fn exact_dollars(millionths: u64) -> String {
+    cents_at_least(&format!(
+        "{}.{:06}",
+        millionths / DOLLAR,
+        millionths % DOLLAR
+    ))
 }
 
 fn tokens(text: &str) -> Option<u64> {
@@ -123,19 +158,21 @@ mod tests {
     #[test]
     fn reads_money_and_writes_it_back() {
         #[track_caller]
-        fn case(text: &str, cents: Option<u32>, written: &str) {
+        fn case(text: &str, millionths: Option<u64>, written: &str) {
             let limit: CostLimit = text.parse().unwrap();
-            assert_eq!(limit, CostLimit(cents));
+            assert_eq!(limit, CostLimit(millionths));
             assert_eq!(limit.to_string(), written);
             assert_eq!(limit.to_string().parse(), Ok(limit));
         }
-        case("5", Some(500), "$5.00");
-        case("$2.5", Some(250), "$2.50");
-        case("0.07", Some(7), "$0.07");
-        case("10.000", Some(1000), "$10.00");
+        case("5", Some(5_000_000), "$5.00");
+        case("$2.5", Some(2_500_000), "$2.50");
+        case("0.07", Some(70_000), "$0.07");
+        case("0.015", Some(15_000), "$0.015");
+        case("0.004", Some(4_000), "$0.004");
+        case("10.000", Some(10_000_000), "$10.00");
         case("0", None, "off");
         case(" Off ", None, "off");
-        assert_eq!(CostLimit(Some(250)).usd(), Some(2.5));
+        assert_eq!(CostLimit(Some(2_500_000)).usd(), Some(2.5));
         for text in [
             "",
             "$",
@@ -143,13 +180,30 @@ mod tests {
             "1,50",
             "1.",
             ".5.",
-            "0.005",
+            "0.0000001",
             "+1",
             "1e2",
-            "99999999999",
+            "99999999999999",
         ] {
             assert!(text.parse::<CostLimit>().is_err(), "{text} was accepted");
         }
+    }
+
+    #[test]
+    fn small_amounts_keep_the_digits_that_matter() {
+        #[track_caller]
+        fn case(usd: f64, rounded: &str, limit: &str) {
+            let written = (rounded_dollars(usd), limit_dollars(usd));
+            assert_eq!(written, (rounded.to_owned(), limit.to_owned()));
+        }
+        case(0.0, "$0.00", "$0.00");
+        case(0.0004, "<$0.001", "$0.0004");
+        case(0.004, "$0.004", "$0.004");
+        case(0.015, "$0.015", "$0.015");
+        case(0.07, "$0.07", "$0.07");
+        case(0.4242, "$0.42", "$0.4242");
+        case(12.3, "$12.30", "$12.30");
+        case(1500.0, "$1500.00", "$1500.00");
     }
 
     #[test]

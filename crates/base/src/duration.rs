@@ -1,4 +1,4 @@
-//! Durations as people write them: `90s`, `15m`, `1h30m`; `0` and `off` mean no limit.
+//! Durations as people write them: `90s`, `15m`, `1h30m`, `7d`, `2w`; `0` and `off` mean no limit.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::amount::{BadAmount, limit};
 
 /// Units with their milliseconds, the largest first.
-const UNITS: [(&str, u64); 5] = [
+const UNITS: [(&str, u64); 6] = [
+    ("w", 604_800_000),
     ("d", 86_400_000),
     ("h", 3_600_000),
     ("m", 60_000),
@@ -17,7 +18,7 @@ const UNITS: [(&str, u64); 5] = [
 limit! {
     /// A limit in time, or none.
     TimeLimit(Duration),
-    "not a duration; write it like `90s`, `15m`, `1h30m` or `off`",
+    "not a duration; write it like `90s`, `15m`, `1h30m`, `7d`, `2w` or `off`",
     parse,
     exact
 }
@@ -64,12 +65,13 @@ fn parse(text: &str) -> Option<Duration> {
     (!text.is_empty()).then_some(total)
 }
 
-/// Writes a duration so that it can be read back: `1h30m`, `15m`, `1m30s`.
+/// Writes a duration so that it can be read back: `1h30m`, `15m`, `30d`. Weeks are written as days:
+/// `30d` would be `4w2d`.
 pub fn exact(duration: Duration) -> String {
     let mut left = duration.as_millis();
     let mut text = String::new();
-    for (name, millis) in UNITS {
-        let millis = u128::from(millis);
+    for (name, millis) in &UNITS[1..] {
+        let millis = u128::from(*millis);
         if left >= millis {
             let _ = write!(text, "{}{name}", left / millis);
             left %= millis;
@@ -101,6 +103,8 @@ mod tests {
         case("1h30m", Some(5400), "1h30m");
         case("1h 30m", Some(5400), "1h30m");
         case("2d", Some(172_800), "2d");
+        case("1w", Some(604_800), "7d");
+        case("2w 1d 6h", Some(1_317_600), "15d6h");
         case("0", None, "off");
         case("0s", None, "off");
         case("off", None, "off");
@@ -119,6 +123,7 @@ mod tests {
             "1.5h",
             "5x",
             "30m1h",
+            "1d1w",
             "5m5m",
             "99999999999999999999s",
             "é",

@@ -13,6 +13,7 @@ mod demo;
 mod doctor;
 mod finish;
 mod gc;
+mod help;
 mod init;
 mod learnings;
 mod list;
@@ -26,6 +27,7 @@ mod show;
 mod start;
 mod status;
 mod trust;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -64,19 +66,23 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn parse_and_run(args: &[OsString]) -> ExitCode {
     let color = ColorArgument::find(args);
-    let parsed = Arguments::command()
-        .color(color.into())
+    let global = GlobalArguments {
+        color,
+        ..GlobalArguments::default()
+    };
+    let command = help::shorten(Arguments::command().color(color.into()), args);
+    let parsed = command
         .try_get_matches_from(args)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(message) if asks_to_isolate(&message) => {
-            let global = GlobalArguments {
-                color,
-                ..GlobalArguments::default()
-            };
             let problem = SettingsProblem::isolate_removed("--isolate");
             return report(&unfit(problem), &Context::new(&global));
+        }
+        Err(message) if message.use_stderr() => {
+            let failure = usage::failure(&message, args, &Arguments::command());
+            return report(&failure, &Context::new(&global));
         }
         Err(message) => return explain(&message),
     };
@@ -109,6 +115,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Gc(given)) => gc::run(given, context),
         Some(Command::Completions(given)) => completions::run(given, Arguments::command()),
         Some(Command::Man(given)) => man::run(given, Arguments::command()),
+        Some(Command::Help(given)) => help::run(given, Arguments::command(), context),
     }
 }
 
@@ -119,7 +126,7 @@ fn asks_to_isolate(message: &clap::Error) -> bool {
         && message.get(ContextKind::InvalidArg) == Some(&flag)
 }
 
-/// Help, version or a usage error, as clap words it.
+/// Help or version, as clap writes it.
 fn explain(message: &clap::Error) -> ExitCode {
     // Only a closed pipe can make this fail, and then there is no reader.
     let _ = message.print();

@@ -3,41 +3,42 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    attach, attempts, completions, demo, doctor, finish, gc, init, learnings, list, log,
+    attach, attempts, completions, demo, doctor, finish, gc, help, init, learnings, list, log,
     loop_command, man, new, prompt, show, status, trust,
 };
 use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
 const EXAMPLES: &str = "\
-The way:
-  ralphtool demo                    see the whole thing on a throw-away repository first
+Typical workflow:
+  ralphtool demo                    try everything on a temporary repository first
+  ralphtool new add-retry           write a small change, to fill in
   ralphtool init                    write `ralphtool.toml`, with your tests as gates
-  ralphtool trust                   allow the commands of a `ralphtool.toml` you did not write
-  ralphtool doctor                  is everything there, and is the agent logged in
-  ralphtool list                    the changes, and how far they are
-  ralphtool loop add-retry          work through one, story by story
-  ralphtool log last                what it did, and what it took
-  ralphtool finish --cleanup        take the work home; `ralphtool undo` takes that back
+  ralphtool doctor                  check everything a run needs, the agent's login included
+  ralphtool list                    show the changes and their progress
+  ralphtool run add-retry           work through one, story by story
+  ralphtool log last                show what the run did, and what it cost
+  ralphtool finish --cleanup        bring the changes back to your branch, uncommitted
 
 Examples:
-  ralphtool                         pick a change and watch it being built
-  ralphtool status                  how far is it, from another terminal
-  ralphtool attempts show 2.1       what a failed attempt had done
-  ralphtool resume                  go on after a stop, a crash or a limit
-  ralphtool loop add-retry --json   a run as JSON lines for a program
+  ralphtool                         choose a change and watch the run on the screen
+  ralphtool status                  the progress of the run, from another terminal
+  ralphtool attempts show 2.1       why an attempt failed, and what it changed
+  ralphtool resume                  continue after a stop, a crash or a limit
+  ralphtool undo                    undo the last finish, rewind or restore
+  ralphtool run add-retry --json    a run as JSON lines, for a program
 
 ";
 
 /// Runs a coding agent through a written change, story by story.
 ///
-/// Each finished story becomes one commit on `ralph/CHANGE`; each failed attempt is put aside
-/// whole, the tree goes back to the last checkpoint, and the story is tried again. Without a
-/// command, a terminal shows the changes to pick one; elsewhere they are listed.
+/// Each finished story becomes one commit on `ralph/CHANGE`. A failed attempt is saved, the files
+/// are restored to the last checkpoint, and the story is tried again. Without a command, ralphtool
+/// shows the changes on a screen; without a terminal, it lists them.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralphtool",
     version,
-    after_help = format!("{EXAMPLES}{EXIT_CODES}"),
+    after_long_help = format!("{EXAMPLES}{EXIT_CODES}"),
     disable_help_subcommand = true,
 )]
 pub(super) struct Arguments {
@@ -51,52 +52,52 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Work through a change, story by story
+    #[command(visible_alias = "run")]
     Loop(loop_command::LoopArguments),
-    /// Say where the run of this repository stands, from any terminal
+    /// Show the progress of the current run
     ///
-    /// Takes no lock and changes nothing: it works while a run is at work in another terminal, and
-    /// after it. Says which story is at hand, what is done right now, what it took so far, how the
-    /// last attempt failed, and what to type next.
+    /// Works from any terminal, while a run is at work and after it, and changes nothing. Shows the
+    /// current story and what is being done, what the run has used, why the last attempt failed,
+    /// and what to type next.
     Status(status::StatusArguments),
-    /// Show the screen of a run in another terminal, to look at
+    /// Watch a run from another terminal (read-only)
     ///
-    /// Nothing on it steers the run: leaving it, with q or Esc, does not touch the run, and nobody
-    /// there notices. When the run ends, its result is shown; when it goes on, so does the screen.
+    /// Shows the screen of the run. No key on it steers the run: q and Esc close this screen, and
+    /// the run continues. When the run ends, its result is shown; when it is resumed, the screen
+    /// follows it.
     Attach(attach::AttachArguments),
-    /// Go on with the run that was interrupted, stopped or kept last
+    /// Resume the last interrupted, stopped or kept run
     ///
-    /// What an interrupted run left is mended first. A run whose branch was kept is opened again
-    /// where its change has stories left.
+    /// Leftovers of an interrupted run are cleaned up first. A run whose branch was kept is opened
+    /// again if its change has stories left.
     Resume(loop_command::ResumeArguments),
-    /// End a run, or change your mind about a kept one
+    /// Finish a run: choose what to do with its branch
     ///
-    /// Says what it will do before it does it; `ralphtool undo` takes it back. On a terminal you
-    /// are asked where no choice is given.
+    /// Shows what it will do before it does it; `ralphtool undo` undoes it. On a terminal it asks
+    /// if no choice is given.
     Finish(finish::FinishArguments),
-    /// Take back the last finish, rewind or restored attempt
+    /// Undo the last finish, rewind or restored attempt
     ///
-    /// What you edited since, in files it had not touched, stays. It can be undone until the next
-    /// agent starts.
+    /// Keeps what you have edited since in other files. Possible until the next agent starts.
     Undo(finish::UndoArguments),
-    /// Go back to the checkpoint before a story, to do it again
+    /// Return to the checkpoint before a story, to do it again
     ///
-    /// The checkpoints of the story and of all after it leave the branch, and stay in the vault.
-    /// `ralphtool resume` runs from there; `ralphtool undo` brings them back.
+    /// The checkpoints of the story and of all later ones leave the branch and stay in the vault.
+    /// `ralphtool resume` runs from there; `ralphtool undo` restores them.
     Rewind(finish::RewindArguments),
-    /// List, show and restore the attempts that failed
+    /// List, show and restore failed attempts
     ///
-    /// The whole state a failed attempt left is parked in the vault. Listing and showing works
-    /// while a run is at work.
+    /// Everything a failed attempt left is parked in the vault. Works while a run is at work.
     Attempts(attempts::AttemptsArguments),
     /// List past runs, or show what happened in one
     ///
-    /// Works while a run is at work. What the agents said is in the transcripts of their attempts.
+    /// Works while a run is at work. `ralphtool attempts transcript` shows what an agent said.
     Log(log::LogArguments),
     /// Write a small `OpenSpec` change from a template
     ///
     /// Makes `openspec/changes/NAME` with a proposal, a specification and two stories with tasks, for
-    /// you to fill in. It goes into the project found from here, or else into a new `openspec` folder
-    /// at the top of the repository. An existing change is never overwritten.
+    /// you to fill in. It goes into the `openspec` folder here or above, or else into a new one at
+    /// the top of the repository. An existing change is never overwritten.
     New(new::NewArguments),
     /// List the changes and other plans with their progress
     ///
@@ -110,61 +111,64 @@ pub(super) enum Command {
     Prompt(prompt::PromptArguments),
     /// Print or edit the notes agents keep for a change
     ///
-    /// An agent may add to them what a later one should know. They are kept outside of the
+    /// An agent may add to them what a later one should know. They are stored outside of the
     /// repository, survive failed attempts, and go into the prompts of the same change: the newest
-    /// part of them, as much as the setting `learnings_limit` allows.
+    /// part of them, up to the setting `learnings_limit`.
     Learnings(learnings::LearningsArguments),
-    /// See it all on a throw-away repository, with an embedded agent
+    /// Try everything on a temporary repository with a built-in scripted agent
     ///
-    /// Makes a repository with a change of three stories in the folder for temporary files, and
-    /// runs the real loop in it. The agent is part of this program: no key, no network, and
-    /// nothing is written outside that folder, which stays for you to look around in.
+    /// Makes a repository with a change of three stories in the folder for temporary files and runs
+    /// the real loop in it: on a terminal on the screen, at a speed you can follow, elsewhere as a
+    /// log. The agent is part of this program: no key, no network. Nothing is written outside that
+    /// folder. In it, `log`, `attempts`, `status`, `undo` and `finish` work as in any repository.
     ///
-    /// The same agent can be tried on a change of yours with `ralphtool loop CHANGE --agent demo`.
-    /// There it implements nothing: it leaves a line in `DEMO.md` for each story and ticks its
-    /// boxes, which shows how the loop behaves in your repository.
+    /// The same agent works on a change of yours with `ralphtool loop CHANGE --agent demo`. There it
+    /// implements nothing: it adds a line to `DEMO.md` for each story and ticks its boxes, which
+    /// shows how a run behaves in your repository.
     Demo(demo::DemoArguments),
-    /// Write a commented `ralphtool.toml`, with the checks this repository has
+    /// Write a commented `ralphtool.toml`, with the tests of this repository as gates
     ///
-    /// Looks for what tells how the repository is tested (Cargo, npm and its kin, Go, Python, make,
+    /// Looks for what shows how the repository is tested (Cargo, npm and similar, Go, Python, make,
     /// just, Gradle, Maven, .NET and more), in the top folder and in the folders right below, and
-    /// makes a gate of each command. Nothing is run. A command whose program is not installed is
-    /// written as a comment, and so is every other key, with its default. A file that is there is
-    /// never overwritten.
+    /// makes a gate of each command. Each is run once, with a time limit, to show whether it passes.
+    /// A command whose program is not installed is written as a comment, and so is every other key,
+    /// with its default. An existing file is never overwritten.
     Init(init::InitArguments),
-    /// Allow what this repository's `ralphtool.toml` asks for
+    /// Allow the commands of this repository's `ralphtool.toml`
     ///
-    /// The file may have come with a clone, or an agent may have changed it. So the commands it runs
-    /// (gates, notifications, agents, what they are started by), the variables it sets and the
-    /// folders it names count only after you have allowed this very content; `loop` and `resume` ask
+    /// The file may have come with a clone, or an agent may have changed it. So the commands in it
+    /// (gates, notifications, agents, and what starts them), the variables it sets and the folders
+    /// it names are only used after you have allowed exactly this content; `loop` and `resume` ask
     /// on a terminal, and refuse elsewhere. This shows all of it and asks. A file that only sets
     /// retries, budgets and the like needs no permission, nor does your own configuration.
     Trust(trust::TrustArguments),
     /// Check git, the repository, the vault, the configuration, the agents and the changes
     ///
-    /// Says what would keep a run from starting, what an interrupted run left behind and what the
+    /// Shows what would keep a run from starting, what an interrupted run left behind and what the
     /// next start does about it. Changes nothing in the repository.
     ///
-    /// Every agent that the settings may ask is looked at: whether it is there, whether its version
-    /// is new enough, whether somebody is logged in (as far as it can tell without asking a model),
-    /// and which variables with keys it gets. The programs of built-in agents are run for that, with
-    /// `--version` and the like, each for 30 seconds (or `command_timeout`) at the most; commands of
-    /// your own are only looked for.
+    /// For every agent that the settings name, it checks whether the program is there, whether its
+    /// version is new enough, whether you are logged in (as far as the program can tell without
+    /// asking a model), and which variables with keys it gets. It runs the programs of built-in
+    /// agents for that, with `--version` and the like, each for at most 30 seconds (or
+    /// `command_timeout`); for agents you configured it only looks for the program.
     Doctor(doctor::DoctorArguments),
     /// Remove old runs from the vault
     ///
     /// Everything private of a run (snapshots, failed attempts, files it took out of the tree,
-    /// logs) is kept in the vault, outside of the repository. This lists what is older than the
-    /// limit and what no run needs, how much room it takes, and removes it once you agree. Nothing
-    /// of an open run and of the last finished one is ever removed, nor are the notes agents keep.
+    /// logs) is stored in the vault, outside of the repository. This lists what is older than the
+    /// limit and what no run needs, with its size, and removes it once you agree. Nothing of an open
+    /// run and of the last finished one is ever removed, nor are the notes agents keep.
     ///
-    /// At the end of every run the same is done by itself for runs older than 30 days, and for more
-    /// where the vault is larger than the setting `vault_limit`.
+    /// At the end of every run ralphtool does the same for runs older than 30 days, and for more
+    /// if the vault is larger than the setting `vault_limit`.
     Gc(gc::GcArguments),
     /// Print the completion script of a shell
     Completions(completions::CompletionsArguments),
     /// Print a manual page
     Man(man::ManArguments),
+    /// Explain a command, or list all of them
+    Help(help::HelpArguments),
 }
 
 #[cfg(test)]
@@ -185,10 +189,14 @@ mod tests {
     #[test]
     fn the_help_of_every_command_is_complete() {
         let mut command = Arguments::command().term_width(100);
-        let mut texts = vec![command.render_help().to_string()];
+        let short = help::shorten(command.clone(), &["ralphtool".into(), "-h".into()]);
+        let mut texts = vec![
+            short.clone().render_help().to_string(),
+            format!("==== --help\n{}", command.render_long_help()),
+        ];
         command.build();
         for sub in command.get_subcommands_mut() {
-            let help = sub.clone().term_width(100).render_help().to_string();
+            let help = sub.clone().term_width(100).render_long_help().to_string();
             texts.push(format!("==== {}\n{help}", sub.get_name()));
         }
         insta::assert_snapshot!(texts.join("\n"));

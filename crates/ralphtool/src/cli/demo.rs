@@ -1,9 +1,10 @@
-//! `ralphtool demo`: the whole thing on a throw-away repository.
+//! `ralphtool demo`: a whole run in a temporary repository.
 
 pub(super) mod agent;
 mod repository;
 mod result;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,43 +12,51 @@ use clap::Args;
 use super::{reporter, start};
 use crate::console::context::Context;
 use crate::console::output;
-use crate::console::repository::no_repository;
 use crate::console::runtime::on_runtime;
+use crate::tui::session;
 use crate::ui::page::Page;
 use crate::ui::plain::{NextSteps, Verbosity};
 use crate::ui::style::{NAME, STRONG};
 use crate::ui::text::clean;
-use crate::ui::words::count;
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::agent::find_program;
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
-use ralph_run::settings::files::{self, Places};
+use ralph_run::settings::files::{self, Places, REPOSITORY_FILE};
+use ralph_run::settings::trust::Allowance;
 use ralph_run::settings::{PartialSettings, SettingsProblem};
-use ralph_vault::git::repository::Repository;
 use repository::{CHANGE, DemoError, DemoFolder, EDITED, UNTRACKED};
-use result::{Remains, write_cut_short};
+use result::{Remains, failed_attempts, write_commands};
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  ralphtool demo                    a minute, and a folder to look around in
-  ralphtool demo -v                 with what the agent says")]
+  ralphtool demo                    on a terminal: the screen, for about a minute
+  ralphtool demo --no-tui           a log, in a second
+  ralphtool demo -v                 a log with what the agent says")]
 pub(super) struct DemoArguments {
-    /// Show what the agent says, too
+    /// Print a plain log instead of showing the screen
+    #[arg(long)]
+    no_tui: bool,
+    /// Print a plain log that includes what the agent says
     #[arg(short, long)]
     verbose: bool,
 }
 
+/// What users type.
+const PROGRAM: &str = "ralphtool";
+
 /// Where the demo is.
 #[derive(Debug)]
 struct View<'a> {
-    /// The throw-away folder.
+    /// The temporary folder.
     folder: &'a str,
     /// The repository in it.
     repository: &'a str,
+    /// The vault of the repository.
+    vault: &'a str,
     /// What to type for this program.
     program: &'a str,
 }
@@ -58,28 +67,83 @@ pub(super) fn run(arguments: &DemoArguments, context: &Context) -> Result<ExitCo
 }
 
 async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, Failure> {
+    let on_screen = !arguments.no_tui && !arguments.verbose && context.has_screen();
     let mut demo = DemoFolder::create().map_err(not_created)?;
-    let repository =
-        Repository::discover(&demo.repository).map_err(|error| no_repository(&error))?;
-    let run = run_of(&demo, context)?;
-    let stories = run.change.stories.len();
-    let vault = OpenVault::open(RepairRequest {
-        directory: &demo.repository,
-        state: &demo.state,
-        change: None,
-        fresh: false,
-    });
-    let Some(ready) = PreparedRun::new(vault.await?, run)? else {
-        return Err(Failure::system("the demo has nothing to do"));
-    };
+    // The user's own vault: every command works in the folder afterwards.
+    let state = context.state()?;
+    let ready = prepare(&demo, &state, on_screen, context).await?;
     // From here on the folder is worth inspecting, whatever happens.
     demo.keep();
+    let program = program(context);
+    let run_folder = ready.run_folder();
+    let vault = run_folder.ancestors().nth(2).unwrap_or(&run_folder);
     let view = View {
         folder: &demo.path.to_string_lossy(),
         repository: &demo.repository.to_string_lossy(),
-        program: &program(context),
+        vault: &vault.to_string_lossy(),
+        program: &program,
     };
-    output::page(context, |page| write_start(page, &view, stories))?;
+    if on_screen {
+        show_screen(ready, &demo, &state, &view, context).await
+    } else {
+        write_log(ready, arguments, &demo, &state, &view, context).await
+    }
+}
+
+async fn prepare(
+    demo: &DemoFolder,
+    state: &Path,
+    on_screen: bool,
+    context: &Context,
+) -> Result<Box<PreparedRun>, Failure> {
+    let run = run_of(demo, on_screen, context)?;
+    trust_own(demo, state);
+    let vault = OpenVault::open(RepairRequest {
+        directory: &demo.repository,
+        state,
+        change: None,
+        fresh: false,
+    });
+    match PreparedRun::new(vault.await?, run)? {
+        Some(ready) => Ok(Box::new(ready)),
+        None => Err(Failure::system("the demo has nothing to do")),
+    }
+}
+
+/// Allows what the demo has just written. If that cannot be stored, a later run asks.
+fn trust_own(demo: &DemoFolder, state: &Path) {
+    let file = demo.repository.join(REPOSITORY_FILE);
+    if let Ok(content) = std::fs::read(&file) {
+        let _ = Allowance::of(&file, &content).give(state);
+    }
+}
+
+/// Shows the run on the screen, slowly enough to be followed.
+async fn show_screen(
+    ready: Box<PreparedRun>,
+    demo: &DemoFolder,
+    state: &Path,
+    view: &View<'_>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    demo.pace().map_err(not_created)?;
+    let there = context.in_directory(demo.repository.clone());
+    let code = session::run(ready, &there).await?;
+    let attempts = failed_attempts(demo, state).map_err(unreadable)?;
+    output::page(context, |page| write_commands(page, demo, view, &attempts))?;
+    Ok(code)
+}
+
+/// Prints the run as a log, and then what it left.
+async fn write_log(
+    ready: Box<PreparedRun>,
+    arguments: &DemoArguments,
+    demo: &DemoFolder,
+    state: &Path,
+    view: &View<'_>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
+    output::page(context, |page| write_start(page, view))?;
     let run_folder = ready.run_folder();
     let verbosity = if arguments.verbose {
         Verbosity::Verbose
@@ -87,43 +151,42 @@ async fn play(arguments: &DemoArguments, context: &Context) -> Result<ExitCode, 
         Verbosity::Normal
     };
     let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
-    let code = start::show_run(Box::new(ready), reporter, None).await?;
-    if code != 0 {
-        output::page(context, |page| write_cut_short(page, &view))?;
-        return Ok(code.into());
+    let code = start::show_run(ready, reporter, None).await?;
+    let attempts = failed_attempts(demo, state).map_err(unreadable)?;
+    if code == 0 {
+        let remains = Remains::read(demo, state, &run_folder).map_err(unreadable)?;
+        output::page(context, |page| remains.write(page))?;
     }
-    let remains = Remains::read(&demo, &repository, &run_folder)
-        .map_err(|error| Failure::system("could not look at what the run left").because(error))?;
-    output::page(context, |page| remains.write(page, &view))
+    output::page(context, |page| write_commands(page, demo, view, &attempts))?;
+    Ok(code.into())
 }
 
 /// Says what is about to happen.
-fn write_start(page: &mut Page, view: &View<'_>, stories: usize) {
-    let stories = count(stories, "story");
-    let head = format!("a throw-away repository with a change of {stories} is ready");
-    page.styled(STRONG, head);
+fn write_start(page: &mut Page, view: &View<'_>) {
+    page.styled(STRONG, "made a temporary repository with a change of 3 stories");
     page.line(format!("  {}", page.paint(NAME, clean(view.repository))));
     page.line(format!(
         "  you have edited {EDITED} and added {UNTRACKED}, and committed neither"
     ));
-    page.line("  the embedded agent gets story 2 wrong at first\n");
+    page.line("  the built-in agent gets story 2 wrong at first\n");
 }
 
 /// What to type for this program: its name where the shell finds it, else where it is.
 fn program(context: &Context) -> String {
-    const NAME: &str = "ralphtool";
     let path = context.variable("PATH");
-    if find_program(NAME.as_ref(), path, &context.directory).is_some() {
-        return NAME.to_owned();
+    if find_program(PROGRAM.as_ref(), path, &context.directory).is_some() {
+        return PROGRAM.to_owned();
     }
     std::env::current_exe().map_or_else(
-        |_| NAME.to_owned(),
+        |_| PROGRAM.to_owned(),
         |path| path.to_string_lossy().into_owned(),
     )
 }
 
 /// The run of the demo's change, by the repository's own configuration and no other.
-fn run_of(demo: &DemoFolder, context: &Context) -> Result<Run, Failure> {
+///
+/// On the screen the user chooses at the end what to do with the branch, as in any run.
+fn run_of(demo: &DemoFolder, on_screen: bool, context: &Context) -> Result<Run, Failure> {
     let directory = demo.repository.clone();
     let places = Places {
         root: &directory,
@@ -150,14 +213,18 @@ fn run_of(demo: &DemoFolder, context: &Context) -> Result<Run, Failure> {
         warnings: Vec::new(),
         environment: context.environment.clone(),
         surroundings,
-        attended: false,
+        attended: on_screen,
     })
 }
 
 fn not_created(error: DemoError) -> Failure {
-    Failure::refused("could not make a throw-away repository")
+    Failure::refused("could not make a temporary repository")
         .because(error)
         .hint("the demo needs `git`, and room in the folder for temporary files (`TMPDIR`)")
+}
+
+fn unreadable(error: DemoError) -> Failure {
+    Failure::system("could not read what the run left").because(error)
 }
 
 fn unfit(problem: SettingsProblem) -> Failure {

@@ -41,7 +41,7 @@ Examples:
 pub(super) struct LogArguments {
     /// The run, as `ralphtool log` lists it, or `last`
     run: Option<String>,
-    /// Write JSON: an array of runs, the receipt of the run, or with `--events` its records, one a line
+    /// Write JSON: an array of runs, the receipt of the run, or with `--events` its records, one per line
     #[arg(long)]
     json: bool,
     /// Write the receipt as Markdown, fit for the body of a pull request

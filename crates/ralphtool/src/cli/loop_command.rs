@@ -13,21 +13,19 @@ use ralph_run::failure::Failure;
 const EXAMPLES: &str = "\
 Examples:
   ralphtool loop                              the only change with work left
-  ralphtool loop add-retry --max-retries 1    at most two attempts a story
+  ralphtool loop add-retry --max-retries 1    at most two attempts per story
   ralphtool loop add-retry --gate 'cargo test' --gate 'cargo clippy'
   ralphtool loop add-retry --story 3          just this story
-  ralphtool loop add-retry --dry-run          what would be done; touches nothing
+  ralphtool loop add-retry --dry-run          show what would be done
   ralphtool loop specs/001-albums             a feature of spec-kit; Kiro's specs alike
-  ralphtool loop prd.json                     a `prd.json`, or any checklist in Markdown
-
-";
+  ralphtool loop prd.json                     a `prd.json`, or any checklist in Markdown";
 
 /// Flags of `loop`.
 #[derive(Debug, Default, Args)]
-#[command(after_help = format!("{EXAMPLES}{EXIT_CODES}"))]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(super) struct LoopArguments {
-    /// The change to work through: its name in `list`, or the path of its folder or file; may be left
-    /// out when just one has work left
+    /// The change to work through: its name in `list`, or the path of its folder or file; not needed
+    /// if only one has work left
     #[arg(value_name = "CHANGE|PATH")]
     pub(super) change: Option<String>,
     #[command(flatten)]
@@ -52,13 +50,11 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   ralphtool resume                    goes on where the last run stopped
   ralphtool resume --max-retries 5    with more retries than before
-  ralphtool resume --dry-run          what would be done; touches nothing
-
-";
+  ralphtool resume --dry-run          show what would be done";
 
 /// Flags of `resume`: those of `loop`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{RESUME_EXAMPLES}{EXIT_CODES}"))]
+#[command(after_help = RESUME_EXAMPLES, after_long_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(super) struct ResumeArguments {
     #[command(flatten)]
     run: RunArguments,

@@ -69,7 +69,10 @@ pub(super) fn run(arguments: &ManArguments, mut whole: clap::Command) -> Result<
 }
 
 fn page(command: clap::Command, is_whole: bool) -> io::Result<Vec<u8>> {
-    let closing = command.get_after_help().map(ToString::to_string);
+    let closing = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .map(ToString::to_string);
     let has_commands = command.has_subcommands();
     let man = Man::new(command).source(concat!("ralphtool ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();

@@ -31,18 +31,18 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool status                  where the run stands
+  ralphtool status                  the progress of the run
   ralphtool status --watch          the same, until the run ends
   ralphtool status --json           the same for a program
-  ralphtool status --watch --json   an object a line, whenever something turns
+  ralphtool status --watch --json   one object per line, on every change
 
-The exit code is 0 however the run stands; `--json` has its state and outcome.";
+The exit code is 0 in every state of the run; `--json` has the state and the outcome.";
 
 /// Flags of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArguments {
-    /// Go on until the run ends: drawn again on a terminal, elsewhere a line for each turn
+    /// Follow the run until it ends: redrawn on a terminal, elsewhere one line per change
     #[arg(long, short)]
     watch: bool,
     /// Write a JSON object

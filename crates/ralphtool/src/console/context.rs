@@ -40,6 +40,15 @@ impl Context {
         }
     }
 
+    /// The same terminal and environment in another directory, with the configuration that is there.
+    pub(crate) fn in_directory(&self, directory: PathBuf) -> Self {
+        Self {
+            directory,
+            config: None,
+            ..self.clone()
+        }
+    }
+
     /// Whether text for a stream is coloured.
     pub(crate) fn paint_for(&self, stream: &impl IsTerminal) -> Paint {
         paint(self.color, stream.is_terminal(), &self.environment)

@@ -19,8 +19,8 @@ Exit codes:
   0    all stories are done, or there was nothing left to do
   1    a story used up its retries or was skipped, or a gate is red as before the run
   2    bad usage, or refused to start; nothing was touched
-  3    a limit ended the run: the budget, a wait that would take too long, or not logged in
-  4    git or the system failed; state is safe, the message says how to go on
+  3    the run stopped early: budget used up, usage limit reached, or not logged in
+  4    git or the system failed; no work is lost, the message says what to do
   130  stopped by SIGINT (Ctrl-C)
   143  stopped by SIGTERM";
 
@@ -29,13 +29,31 @@ Exit codes:
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArguments {
     /// Work in this directory instead of the current one
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(
+        short = 'C',
+        value_name = "DIR",
+        value_hint = clap::ValueHint::DirPath,
+        global = true,
+        hide_short_help = true
+    )]
     pub(crate) directory: Option<PathBuf>,
-    /// Read this configuration instead of `ralphtool.toml` and the user's own
-    #[arg(long, value_name = "FILE", global = true)]
+    /// Read this configuration file instead of `ralphtool.toml` and your own `config.toml`
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        global = true,
+        hide_short_help = true
+    )]
     pub(crate) config: Option<PathBuf>,
-    /// When to colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    /// When to use colours
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        hide_short_help = true
+    )]
     pub(crate) color: ColorArgument,
 }
 
@@ -87,71 +105,72 @@ impl From<ColorArgument> for clap::ColorChoice {
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct RunArguments {
-    /// How often a story may be retried after its first attempt [default: 3]
-    #[arg(long, value_name = "N")]
+    /// How many times a failed story is tried again [default: 3]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) max_retries: Option<u32>,
-    /// The agent, or several with commas between them: where one is limited or logged out the next
-    /// takes over [default: claude]
+    /// The agent, or a list with commas: when one is unavailable, the next takes over [default: claude]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<AgentList>,
-    /// The model to ask the (first) agent for
+    /// The model of the first agent
     #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: Option<String>,
-    /// Work on just this story
+    /// Work on this story only
     #[arg(long, value_name = "ID")]
     pub(crate) story: Option<String>,
-    /// Check each attempt with this shell line, instead of the configured gates; repeatable
+    /// Check each attempt with this shell command instead of the configured gates (repeatable)
     #[arg(long, value_name = "CMD", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) gate: Vec<String>,
-    /// End an agent that is silent for so long; `off` for never [default: 15m]
-    #[arg(long, value_name = "DURATION")]
+    /// Stop an agent that prints nothing for this long; `off` for never [default: 15m]
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) idle_timeout: Option<TimeLimit>,
-    /// End an attempt that takes so long; `off` for never [default: off]
-    #[arg(long, value_name = "DURATION")]
+    /// Stop an attempt that takes longer than this; `off` for never [default: off]
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) timeout: Option<TimeLimit>,
-    /// End git and other short commands that take so long [default: 30s]
-    #[arg(long, value_name = "DURATION")]
+    /// Stop git and other short commands that take longer than this [default: 30s]
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) command_timeout: Option<TimeLimit>,
-    /// Wait at most so long for a limit of the agent to end; `off` for no cap [default: off]
-    #[arg(long, value_name = "DURATION")]
+    /// Wait at most this long for a usage limit of the agent to end; `off` for no maximum [default: off]
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) max_wait: Option<TimeLimit>,
-    /// End the run once it has cost so many US dollars; `off` for no cap [default: off]
-    #[arg(long, value_name = "USD")]
+    /// Stop the run when it has cost this much, in US dollars; `off` for no maximum [default: off]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<CostLimit>,
-    /// End the run once it has used so many tokens, such as `500k`; `off` for no cap [default: off]
-    #[arg(long, value_name = "N")]
+    /// Stop the run when it has used this many tokens, such as `500k`; `off` for no maximum [default:
+    /// off]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) max_tokens: Option<TokenLimit>,
-    /// End the run after so long; `off` for no cap [default: off]
+    /// Stop the run after this long, such as `8h`; `off` for no maximum [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(crate) max_time: Option<TimeLimit>,
-    /// End the run once one story has cost so many US dollars; `off` for no cap [default: off]
-    #[arg(long, value_name = "USD")]
+    /// Stop the run when one story has cost this much, in US dollars; `off` for no maximum [default:
+    /// off]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) max_story_cost: Option<CostLimit>,
-    /// End the run once one story has used so many tokens; `off` for no cap [default: off]
-    #[arg(long, value_name = "N")]
+    /// Stop the run when one story has used this many tokens; `off` for no maximum [default: off]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub(crate) max_story_tokens: Option<TokenLimit>,
-    /// End the run once one story has taken so long; `off` for no cap [default: off]
-    #[arg(long, value_name = "DURATION")]
+    /// Stop the run when one story has taken this long; `off` for no maximum [default: off]
+    #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) max_story_time: Option<TimeLimit>,
-    /// What happens to the branch at the end; `ask` keeps it where nobody can answer
+    /// What to do with the branch at the end; without a terminal, `ask` keeps it
     #[arg(long, value_name = "CHOICE", value_parser = on_finish())]
     pub(crate) on_finish: Option<OnFinish>,
-    /// Write a plain log, also on a terminal, where a screen is the default
+    /// Print a plain log instead of showing the screen
     #[arg(long)]
     pub(crate) no_tui: bool,
-    /// Write one JSON object a line to stdout, and nothing else
+    /// Print one JSON object per line, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say what would be done, and touch nothing
+    /// Show what would be done, without changing anything
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Allow what the repository's `ralphtool.toml` asks for, this once and without a question
+    /// Allow the commands of the repository's `ralphtool.toml` this once, without asking
     #[arg(long)]
     pub(crate) trust: bool,
-    /// Show what the agent says and does, too; a plain log
+    /// Print a plain log that includes what the agent says and does
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
-    /// Show only warnings, failures and the summary; a plain log
+    /// Print a plain log of warnings, failures and the summary only
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -200,12 +219,20 @@ impl RunArguments {
 fn on_finish() -> impl TypedValueParser<Value = OnFinish> {
     let choices = OnFinish::NAMES.map(|(name, choice)| {
         PossibleValue::new(name).help(match choice {
-            OnFinish::Ask => "Ask",
-            OnFinish::Cleanup => "Back to the original branch, the work as uncommitted changes",
-            OnFinish::Keep => "Stay on the checkpoint branch",
+            OnFinish::Ask => "Ask on the terminal",
+            OnFinish::Cleanup => "Return to the original branch, with the work as uncommitted changes",
+            OnFinish::Keep => "Stay on the branch of the run",
         })
     });
     PossibleValuesParser::new(choices).try_map(|name| name.parse::<OnFinish>())
+}
+
+/// Reads a count, such as of retries.
+fn whole_number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| {
+        let most = u32::MAX;
+        format!("`{text}` is not a whole number from 0 to {most}")
+    })
 }
 
 fn flag<T>(value: Option<T>, name: &'static str) -> Option<Sourced<T>> {
@@ -279,10 +306,10 @@ mod tests {
             total_timeout: flag(Some(TimeLimit::seconds(5400)), "--timeout"),
             command_timeout: flag(Some(TimeLimit::seconds(5)), "--command-timeout"),
             max_wait: flag(Some(TimeLimit::seconds(7200)), "--max-wait"),
-            max_cost: flag(Some(CostLimit(Some(250))), "--max-cost"),
+            max_cost: flag(Some(CostLimit(Some(2_500_000))), "--max-cost"),
             max_tokens: flag(Some(TokenLimit(Some(500_000))), "--max-tokens"),
             max_time: flag(Some(TimeLimit::seconds(28_800)), "--max-time"),
-            max_story_cost: flag(Some(CostLimit(Some(100))), "--max-story-cost"),
+            max_story_cost: flag(Some(CostLimit(Some(1_000_000))), "--max-story-cost"),
             max_story_tokens: flag(Some(TokenLimit(Some(100_000))), "--max-story-tokens"),
             max_story_time: flag(Some(TimeLimit::seconds(3600)), "--max-story-time"),
             gates: flag(Some(gates), "--gate"),

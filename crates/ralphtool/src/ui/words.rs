@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::text::{clean, clean_lines};
 use ralph_agents::agent_event::Usage;
+use ralph_base::allowance::{limit_dollars, rounded_dollars};
 pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::history::RunState;
 use ralph_run::records::event::{
@@ -108,12 +109,14 @@ pub(crate) fn tokens(count: u64) -> String {
     }
 }
 
-/// Money: `$0.42`, `$12.30`, `<$0.01`.
+/// Money that was used: `$0.42`, `$12.30`, `$0.004`.
 pub(crate) fn cost(usd: f64) -> String {
-    if usd > 0.0 && usd < 0.01 {
-        return "<$0.01".to_owned();
-    }
-    format!("${usd:.2}")
+    rounded_dollars(usd)
+}
+
+/// Money that may be used: `$5.00`, `$0.015`.
+pub(crate) fn cost_limit(usd: f64) -> String {
+    limit_dollars(usd)
 }
 
 /// Tokens and cost, where there are any: `45k tokens · $0.42`.
@@ -134,7 +137,7 @@ pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
 /// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
 pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
     let tokens = budget.tokens.map(|most| format!("{} tokens", tokens(most)));
-    let bounds = [budget.usd.map(cost), tokens, budget.time_ms.map(elapsed)];
+    let bounds = [budget.usd.map(cost_limit), tokens, budget.time_ms.map(elapsed)];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     (!bounds.is_empty()).then(|| bounds.join(", "))
 }
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(bytes(45_000), "45 kB");
         assert_eq!(cost(0.4242), "$0.42");
         assert_eq!(cost(0.0), "$0.00");
-        assert_eq!(cost(0.001), "<$0.01");
+        assert_eq!(cost(0.004), "$0.004");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::terminal::{Key, Terminal};
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
@@ -68,14 +69,15 @@ impl World {
         folder
     }
 
-    /// Every path outside the folder for temporary files.
+    /// Every path outside the folders for temporary files and for state.
     fn listing(&self) -> BTreeSet<PathBuf> {
         let mut folders = vec![self.folder.path().to_owned()];
         let mut found = BTreeSet::new();
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() && path != self.path("tmp") {
+                let is_own = [self.path("tmp"), self.path("state")].contains(&path);
+                if path.is_dir() && !is_own {
                     folders.push(path.clone());
                 }
                 found.insert(path);
@@ -129,38 +131,117 @@ fn the_demo_leaves_one_commit_per_story_and_parks_the_failed_attempt() {
     assert!(read("README.md").contains("ask Grace"));
     assert!(!read("openspec/changes/friendly-greeting/tasks.md").contains("[ ]"));
 
-    let parked = |name: &str| fs::read_to_string(folder.join("attempt-2.1").join(name)).unwrap();
-    let diff = parked("changes.diff");
+    let print = |args: &[&str]| {
+        let mut command = world.ralphtool(args);
+        text(&ok(command.current_dir(&repository).output().unwrap()).stdout)
+    };
+    let diff = print(&["attempts", "diff", "2.1"]);
     for name in ["debug.log", "greet.sh", "ideas.txt"] {
         let head = format!("diff --git a/{name} b/{name}\n");
         assert!(diff.contains(&head), "{name} is not in {diff}");
     }
-    assert!(parked("prompt.md").contains("This is attempt 1 at it."));
-    assert!(parked("stdout").contains("<promise>FAILED: the checks are red"));
     for wanted in [
         "checkpoint: 3",
         "committed WIP: languages",
         "ideas.txt your untracked file is still there, though an attempt deleted it",
-        "cat ../attempt-2.1/changes.diff",
+        "attempts diff 2.1",
         "rm -rf ",
     ] {
         assert!(said.contains(wanted), "`{wanted}` is not in {said}");
     }
+    // The attempt that goes wrong commits on its own; nothing else is worth a warning.
+    let warnings: Vec<&str> = said.lines().filter(|it| it.contains("warning")).collect();
+    assert_eq!(warnings.len(), 1, "{said}");
+    assert!(warnings[0].contains("had been moved to"), "{said}");
+}
+
+#[test]
+fn in_the_folder_of_the_demo_every_command_finds_the_run() {
+    let world = World::new();
+    ok(world.ralphtool(&["demo"]).output().unwrap());
+    let repository = world.demo_folder().join("greeter");
+    let print = |line: &str| {
+        let mut command = world.ralphtool(&line.split(' ').collect::<Vec<_>>());
+        text(&ok(command.current_dir(&repository).output().unwrap()).stdout)
+    };
+    let branch = || world.git(&repository, &["branch", "--show-current"]);
+    for (line, wanted) in [
+        ("log last", "friendly-greeting"),
+        ("status", "3 of 3"),
+        ("attempts", "2.1"),
+        ("attempts show 2.1", "greet.sh does not parse"),
+        ("finish --cleanup", "main"),
+    ] {
+        let said = print(line);
+        assert!(said.contains(wanted), "`{wanted}` is not in {said}");
+    }
+    assert_eq!(branch(), "main\n");
+    print("undo");
+    assert_eq!(branch(), "ralph/friendly-greeting\n");
+}
+
+#[test]
+fn the_demo_and_its_vault_can_be_removed() {
+    let world = World::new();
+    let said = text(&ok(world.ralphtool(&["demo"]).output().unwrap()).stdout);
+    let (_, line) = said.split_once("when you have seen enough\n").unwrap();
+    let mut shell = world.command("sh");
+    ok(shell.args(["-c", line]).output().unwrap());
+    assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);
+    let vaults = fs::read_dir(world.path("state").join("ralphtool")).unwrap();
+    let left: Vec<_> = vaults.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, ["trusted"]);
+}
+
+#[test]
+fn on_a_terminal_the_demo_opens_the_screen_and_says_what_to_try() {
+    let world = World::new();
+    let mut command = world.ralphtool(&["demo"]);
+    command.env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(&command, 40, 120);
+    terminal.waits_for("Greet by name");
+    // From here on the agent no longer waits.
+    fs::remove_file(world.demo_folder().join("paced")).unwrap();
+    terminal.waits_for("all stories are done");
+    terminal.key(Key::Char('q'));
+    terminal.waits_for("attempts show 2.1");
+    assert_eq!(terminal.end(), 0);
+    for wanted in ["log last", "finish --cleanup", "undo", "rm -rf "] {
+        terminal.find(wanted).unwrap_or_else(|| panic!("{wanted}"));
+    }
+}
+
+#[test]
+fn on_a_terminal_the_demo_prints_a_log_if_asked_to() {
+    let world = World::new();
+    let mut command = world.ralphtool(&["demo", "--no-tui"]);
+    command.env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(&command, 60, 160);
+    assert_eq!(terminal.end(), 0);
+    assert!(!terminal.is_alternate());
+    assert!(!String::from_utf8_lossy(&terminal.bytes()).contains("\u{1b}[?1049h"));
+    terminal.waits_for("attempts show 2.1");
 }
 
 #[test]
 fn the_second_attempt_knows_what_the_first_one_learned() {
     let world = World::new();
     ok(world.ralphtool(&["demo"]).output().unwrap());
-    let first = fs::canonicalize(world.demo_folder().join("attempt-2.1")).unwrap();
+    let said = world
+        .ralphtool(&["attempts", "show", "2.1", "--json"])
+        .current_dir(world.demo_folder().join("greeter"))
+        .output()
+        .unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&ok(said).stdout).unwrap();
+    let first = PathBuf::from(said["transcript"].as_str().unwrap());
     let prompt = fs::read_to_string(first.with_file_name("2.2").join("prompt.md")).unwrap();
     assert!(prompt.contains("## Previous Attempt Failed"), "{prompt}");
     assert!(prompt.contains("its `case` is never closed"), "{prompt}");
-    assert!(prompt.contains("`sh checks.sh` tells"), "{prompt}");
+    assert!(prompt.contains("`sh checks.sh` shows it"), "{prompt}");
 }
 
 #[test]
-fn the_demo_writes_nothing_outside_its_folder() {
+fn the_demo_writes_nothing_outside_its_folder_and_its_vault() {
     let world = World::new();
     let before = world.listing();
     ok(world.ralphtool(&["demo", "-v"]).output().unwrap());

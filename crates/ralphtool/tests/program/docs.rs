@@ -423,7 +423,7 @@ fn the_manual_page_has_every_section_and_command() {
     ] {
         assert!(sections.contains(&section), "{section}: {sections:?}");
     }
-    let help = sandbox.run(&["-h"]).ends_with(0).stdout;
+    let help = sandbox.run(&["--help"]).ends_with(0).stdout;
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands = commands.take_while(|line| !line.is_empty());
     for command in commands.filter_map(|line| line.split_whitespace().next()) {

@@ -30,12 +30,66 @@ fn bad_usage_exits_with_2_and_writes_to_stderr_only() {
 }
 
 #[test]
+fn a_wrong_command_line_is_answered_with_an_error_and_a_hint() {
+    let lines = [
+        "nonsense",
+        "lst",
+        "pause",
+        "clean",
+        "help nonsense",
+        "loop --no-such-flag",
+        "loop --max-retrys 3",
+        "loop --max-retries three",
+        "loop --max-retries -1",
+        "loop --max-cost 0.00000001",
+        "loop --max-cost -1",
+        "loop --timeout soon",
+        "loop --timeout",
+        "loop --on-finish merge",
+        "loop -v -q",
+        "loop a b",
+        "gc --older-than 7",
+        "show",
+        "completions cmd.exe",
+        "finish --keep --cleanup",
+    ];
+    let told = lines.map(|line| {
+        let output = ralphtool(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(output.stdout.is_empty(), "{line}");
+        format!("$ {line}\n{}", String::from_utf8(output.stderr).unwrap())
+    });
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn help_is_short_with_one_letter_and_complete_with_a_word() {
+    let print = |args: &[&str]| {
+        let output = ralphtool(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (short, long) = (print(&["-h"]), print(&["--help"]));
+    assert!(short.lines().count() < 26, "{short}");
+    assert!(short.lines().all(|line| line.len() <= 80), "{short}");
+    assert!(long.contains("Exit codes:"), "{long}");
+    assert_eq!(print(&["help"]), long);
+    assert_eq!(print(&["help", "run"]), print(&["loop", "--help"]));
+    assert_eq!(
+        print(&["help", "attempts", "restore"]),
+        print(&["attempts", "restore", "--help"])
+    );
+}
+
+#[test]
 fn help_and_version_go_to_stdout() {
     for args in [
         &["--help"][..],
         &["-h"],
         &["--version"],
         &["loop", "--help"],
+        &["run", "--help"],
+        &["help", "loop"],
     ] {
         let output = ralphtool(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");

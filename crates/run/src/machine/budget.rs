@@ -13,6 +13,7 @@ use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
+use ralph_base::allowance::limit_dollars;
 use ralph_base::ids::StoryId;
 
 /// What stories have used, and what was said of it.
@@ -206,9 +207,10 @@ impl Machine {
         let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
         if is_untold && self.availability.costless.insert(agent.clone()) {
             let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
+            let budget = limit_dollars(usd);
             let prices = heading(model.unwrap_or(agent));
             let message = format!(
-                "`{agent}` does not tell what it costs: the budget of ${usd:.2} does not bound it; \
+                "`{agent}` does not tell what it costs: the budget of {budget} does not bound it; \
                  say what tokens cost in `{prices}`, or set `--max-tokens`"
             );
             self.warn("no_cost", message);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::policy::in_words;
 use crate::settings::Settings;
 use ralph_agents::agent_event::Usage;
-use ralph_base::allowance::TokenLimit;
+use ralph_base::allowance::{TokenLimit, limit_dollars};
 use ralph_base::duration::exact;
 use ralph_base::ids::StoryId;
 
@@ -162,7 +162,7 @@ impl Budget {
 
     fn name(&self, bound: Bound, scope: &Scope) -> String {
         let what = match bound {
-            Bound::Cost => format!("the budget of ${:.2}", self.usd.unwrap_or(0.0)),
+            Bound::Cost => format!("the budget of {}", limit_dollars(self.usd.unwrap_or(0.0))),
             Bound::Tokens => format!("the budget of {} tokens", self.tokens.unwrap_or(0)),
             Bound::Time => format!("the time of {}", in_words(self.time.unwrap_or_default())),
         };
@@ -178,8 +178,9 @@ impl Budget {
             Bound::Cost => {
                 let twice = self.usd.unwrap_or(0.0) * 2.0;
                 let cost = used.usage.cost_usd.unwrap_or(0.0);
-                let raised = format!("{:.2}", twice.max(cost * 1.5));
-                raised.strip_suffix(".00").unwrap_or(&raised).to_owned()
+                let raised = limit_dollars(cents_up(twice.max(cost * 1.5)));
+                let raised = raised.trim_start_matches('$');
+                raised.strip_suffix(".00").unwrap_or(raised).to_owned()
             }
             Bound::Tokens => {
                 let total = used.usage.total_tokens();
@@ -208,6 +209,11 @@ pub(crate) fn flags_off(run: &Budget, story: &Budget) -> String {
         flags.extend(set.map(|bound| format!("{} off", flag(bound, scope))));
     }
     flags.join(" ")
+}
+
+/// An amount of US dollars in whole cents: rounded, but never to nothing.
+fn cents_up(usd: f64) -> f64 {
+    ((usd * 100.0).round() / 100.0).max(0.01)
 }
 
 /// A percentage of a time.

@@ -1,7 +1,15 @@
 # The agent of the demo. It reads the prompt as any agent would, and knows how to do the three
 # stories; its first attempt at the second one goes wrong in the ways real ones do.
 #
-# It needs nothing but sh and git: text is written by builtins.
+# It needs nothing but sh and git: text is written by builtins. While the file `paced` is beside the
+# repository, it works at a speed that a person can follow.
+
+say() { # say WHAT IT DOES NEXT
+    echo "$1"
+    if [ -e ../paced ]; then
+        sleep 1.5 || :
+    fi
+}
 
 # Prints standard input.
 text() {
@@ -10,12 +18,9 @@ text() {
     done
 }
 
-add_checks() { # add_checks < LINES: before the last line of checks.sh
-    echo "adding checks for it to checks.sh"
-    checks=$(while IFS= read -r line && [ "$line" != 'exit "$failed"' ]; do
-        printf '%s\n' "$line"
-    done <checks.sh)
-    printf '%s\n%s\n\nexit "$failed"\n' "$checks" "$(text)" >checks.sh
+expect() { # expect < LINES: more lines of greetings.txt
+    say "adding what it should print to greetings.txt"
+    text >>greetings.txt
 }
 
 tick() {
@@ -26,7 +31,7 @@ tick() {
             "- [ ] $RALPHTOOL_STORY."*)
                 task=${line#"- [ ] "}
                 line="- [x] $task"
-                echo "ticking ${task%% *}"
+                say "ticking ${task%% *}"
                 ;;
         esac
         ticked="$ticked$line
@@ -37,7 +42,7 @@ tick() {
 
 # Runs the checks, ticks and promises; the checks decide.
 finish() {
-    echo "running the checks"
+    say "running the checks"
     if output=$(sh checks.sh); then
         tick
         echo "<promise>COMPLETE</promise>"
@@ -48,22 +53,22 @@ $output</promise>"
 }
 
 greet_by_name() {
-    echo "writing greet.sh: it takes a name"
+    say "writing greet.sh: it takes a name"
     text >greet.sh <<'EOF'
 #!/bin/sh
 # Greets somebody.
 # Usage: greet.sh [NAME]
 echo "Hello, ${1:-world}"
 EOF
-    add_checks <<'EOF'
-expect "Hello, Ada" Ada
+    expect <<'EOF'
+Ada|Hello, Ada
 EOF
     finish
 }
 
 # The right idea, a file that does not parse, and a mess.
 stumble() {
-    echo "writing greet.sh: it gets \`--lang\`"
+    say "writing greet.sh: it gets \`--lang\`"
     text >greet.sh <<'EOF'
 #!/bin/sh
 # Greets somebody in their language.
@@ -77,19 +82,19 @@ if [ "$1" = --lang ]; then
 fi
 echo "$word, ${1:-world}"
 EOF
-    echo "committing early"
+    say "committing early"
     git commit -q --all -m "WIP: languages" >/dev/null
-    echo "running the checks, into debug.log"
+    say "running the checks, into debug.log"
     sh checks.sh >debug.log
-    echo "deleting ideas.txt: it looks like a leftover"
+    say "deleting ideas.txt: it looks like a leftover"
     git rm -q --force -- ideas.txt
-    echo "noting down what I learned"
-    echo "- a \`case\` in greet.sh needs its \`esac\`; \`sh checks.sh\` tells" >>"$RALPHTOOL_LEARNINGS"
+    say "noting down what I learned"
+    echo "- a \`case\` in greet.sh needs its \`esac\`; \`sh checks.sh\` shows it" >>"$RALPHTOOL_LEARNINGS"
     echo "<promise>FAILED: the checks are red: greet.sh does not parse, its \`case\` is never closed with \`esac\`</promise>"
 }
 
 speak_languages() {
-    echo "the last attempt left the \`case\` open: closing it this time"
+    say "the last attempt left the \`case\` open: closing it this time"
     text >greet.sh <<'EOF'
 #!/bin/sh
 # Greets somebody in their language.
@@ -109,16 +114,16 @@ if [ "$1" = --lang ]; then
 fi
 echo "$word, ${1:-world}"
 EOF
-    add_checks <<'EOF'
-expect "Hallo, Ada" --lang de Ada
-expect "Bonjour, world" --lang fr
-expect "greet.sh: unknown language: xx" --lang xx Ada
+    expect <<'EOF'
+--lang de Ada|Hallo, Ada
+--lang fr|Bonjour, world
+--lang xx Ada|greet.sh: unknown language: xx
 EOF
     finish
 }
 
 tell_people() {
-    echo "describing the usage in README.md"
+    say "describing the usage in README.md"
     text >>README.md <<'EOF'
 
 ## Usage
@@ -129,7 +134,7 @@ tell_people() {
 
 Languages: `en`, `de`, `fr`. Anything else is refused with exit code 2.
 EOF
-    echo "starting CHANGELOG.md"
+    say "starting CHANGELOG.md"
     text >CHANGELOG.md <<'EOF'
 # Changelog
 
@@ -148,6 +153,7 @@ while IFS= read -r line; do
     fi
 done
 
+say "reading the plan: story $RALPHTOOL_STORY"
 case $RALPHTOOL_STORY-$attempt in
     1-*) greet_by_name ;;
     2-first) stumble ;;

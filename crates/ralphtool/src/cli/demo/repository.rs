@@ -1,5 +1,5 @@
-//! The throw-away folder: a repository with a change of three stories and some work that is not
-//! committed, and beside it the place for private state, so that nothing else is written to.
+//! The temporary folder: a repository with a change of three stories and some work that is not
+//! committed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,10 +25,11 @@ pub(super) const OWN_FILE: &str = "Greet pets, too?\n";
 const README: &str = include_str!("files/README.md");
 
 /// What is committed before the run.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     (EDITED, README),
     ("greet.sh", include_str!("files/greet.sh")),
     ("checks.sh", include_str!("files/checks.sh")),
+    ("greetings.txt", include_str!("files/greetings.txt")),
     ("ralphtool.toml", include_str!("files/ralphtool.toml")),
 ];
 
@@ -61,15 +62,16 @@ pub(super) enum DemoError {
     Vault(#[from] CheckpointError),
 }
 
-/// A throw-away folder with a repository, removed when dropped unless it is kept.
+/// While this file is beside the repository, the agent works at a speed that a person can follow.
+const PACED: &str = "paced";
+
+/// A temporary folder with a repository, removed when dropped unless it is kept.
 #[derive(Debug)]
 pub(super) struct DemoFolder {
     folder: TempDir,
     /// The folder itself, without links.
     pub(super) path: PathBuf,
     pub(super) repository: PathBuf,
-    /// The place for private state.
-    pub(super) state: PathBuf,
 }
 
 impl DemoFolder {
@@ -82,7 +84,6 @@ impl DemoFolder {
         let path = folder.path().canonicalize().tried("find", folder.path())?;
         let demo = Self {
             repository: path.join("greeter"),
-            state: path.join("state"),
             path,
             folder,
         };
@@ -93,6 +94,11 @@ impl DemoFolder {
     /// Lets the folder stay.
     pub(super) fn keep(&mut self) {
         self.folder.disable_cleanup(true);
+    }
+
+    /// Makes the agent work at a speed that a person can follow.
+    pub(super) fn pace(&self) -> Result<(), DemoError> {
+        write(&self.path.join(PACED), "")
     }
 
     fn fill(&self) -> Result<(), DemoError> {

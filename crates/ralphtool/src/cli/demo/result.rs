@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::View;
+use super::{PROGRAM, View};
 use super::repository::{
     CHANGE, DemoError, DemoFolder, EDITED, ORIGINAL, OWN_EDIT, OWN_FILE, UNTRACKED, git,
 };
 use crate::ui::page::Page;
-use crate::ui::style::{BAD, DIM, GOOD, WARN};
+use crate::ui::style::{BAD, DIM, GOOD, NAME, WARN};
 use crate::ui::text::{clean, clean_lines, columns, pad, wrap};
 use crate::ui::words::shell;
-use ralph_base::files::{Tried, read_if_present};
+use ralph_base::files::read_if_present;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::{ParkedAttempt, Shelf};
+use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 
 /// What stands before each commit in the log.
 const COMMIT_MARK: char = '\u{1}';
@@ -51,10 +51,10 @@ struct FailedAttempt {
 }
 
 impl Remains {
-    /// Reads what the run in `run_folder` left, and links its parked attempts to the top.
+    /// Reads what the run in `run_folder` left.
     pub(super) fn read(
         demo: &DemoFolder,
-        repository: &Repository,
+        state: &Path,
         run_folder: &Path,
     ) -> Result<Self, DemoError> {
         let folder = &demo.repository;
@@ -67,14 +67,10 @@ impl Remains {
         let commits: Vec<Commit> = log.split(COMMIT_MARK).filter_map(commit).collect();
         let first = commits.first().map_or(ORIGINAL, |commit| &commit.id);
         let stat = git(folder, &["diff", "--stat=72", first, "HEAD"])?;
-        let shelf = Shelf::open(&demo.state, repository)?;
+        let shelf = shelf(demo, state)?;
         let mut failed = Vec::new();
         for parked in shelf.attempts() {
-            let attempt = failed_attempt(&shelf, &parked, run_folder)?;
-            let link = demo.path.join(format!("attempt-{}", attempt.name));
-            let folder = run_folder.join("attempts").join(&attempt.name);
-            std::os::unix::fs::symlink(&folder, &link).tried("link", &link)?;
-            failed.push(attempt);
+            failed.push(failed_attempt(&shelf, &parked, run_folder)?);
         }
         let text = |name: &str| {
             let bytes = read_if_present(&folder.join(name))?.unwrap_or_default();
@@ -89,15 +85,13 @@ impl Remains {
         })
     }
 
-    /// Writes what happened, and the commands that show more.
-    pub(super) fn write(&self, page: &mut Page, view: &View<'_>) {
+    /// Writes what happened.
+    pub(super) fn write(&self, page: &mut Page) {
         self.write_commits(page);
         for attempt in &self.failed {
             attempt.write(page);
         }
         self.write_own_work(page);
-        page.heading("look around");
-        page.commands(&self.commands(view));
     }
 
     fn write_commits(&self, page: &mut Page) {
@@ -136,32 +130,12 @@ impl Remains {
             page.line(format!("  {} {what} {mark}{though}", pad(path, LABEL)));
         }
     }
-
-    fn commands(&self, view: &View<'_>) -> Vec<(String, &'static str)> {
-        let stories = self.commits.len().saturating_sub(1);
-        let (log, diff) = ("git log --stat", format!("git diff HEAD~{stories}"));
-        let mut commands = vec![
-            (format!("cd {}", shell(view.repository)), "go there"),
-            (log.to_owned(), "one commit a story, and its files"),
-            (diff, "all that the stories changed"),
-        ];
-        for attempt in &self.failed {
-            let folder = shell(&format!("../attempt-{}", attempt.name));
-            let diff = format!("cat {folder}/changes.diff");
-            commands.push((diff, "what the failed attempt had done"));
-            commands.push((format!("ls {folder}/"), "its prompt and its output"));
-        }
-        let show = format!("{} show {CHANGE}", shell(view.program));
-        commands.push((show, "the change that was worked through"));
-        commands.push(remove(view));
-        commands
-    }
 }
 
 impl FailedAttempt {
     fn write(&self, page: &mut Page) {
         let name = &self.name;
-        let head = format!("attempt {name} failed: undone in the tree, kept whole to look at");
+        let head = format!("attempt {name} failed: its changes were undone and saved");
         page.heading(clean(&head));
         for line in clean_lines(&self.reason) {
             for part in wrap(&line, WIDTH) {
@@ -172,17 +146,76 @@ impl FailedAttempt {
     }
 }
 
-/// Says where everything is when the run did not reach its end.
-pub(super) fn write_cut_short(page: &mut Page, view: &View<'_>) {
-    let there = format!("cd {}", shell(view.repository));
-    let commands = [(there, "what there is so far"), remove(view)];
-    page.heading("look around");
-    page.commands(&commands);
+fn shelf(demo: &DemoFolder, state: &Path) -> Result<Shelf, DemoError> {
+    let repository = Repository::discover(&demo.repository).map_err(CheckpointError::from)?;
+    Ok(Shelf::open(state, &repository)?)
 }
 
-fn remove(view: &View<'_>) -> (String, &'static str) {
-    let command = format!("rm -rf {}", shell(view.folder));
-    (command, "when you have seen enough")
+/// The names of the parked attempts, such as `2.1`.
+pub(super) fn failed_attempts(demo: &DemoFolder, state: &Path) -> Result<Vec<String>, DemoError> {
+    let parked = shelf(demo, state)?.attempts();
+    Ok(parked.into_iter().map(|it| it.note.label).collect())
+}
+
+/// Writes the commands that show what the run did, and the one that removes it all.
+pub(super) fn write_commands(
+    page: &mut Page,
+    demo: &DemoFolder,
+    view: &View<'_>,
+    attempts: &[String],
+) {
+    let branch = format!("refs/heads/ralph/{CHANGE}");
+    let has_branch = git(&demo.repository, &["rev-parse", "-q", "--verify", &branch]).is_ok();
+    page.heading("look around");
+    write_all(page, view, &commands(attempts, has_branch));
+}
+
+fn write_all(page: &mut Page, view: &View<'_>, commands: &[(String, &'static str)]) {
+    for line in setup(view) {
+        page.line(format!("  {}", page.paint(NAME, line)));
+    }
+    page.commands(commands);
+    page.heading("when you have seen enough");
+    page.line(format!("  {}", page.paint(NAME, removal(view))));
+}
+
+/// What to type before the commands.
+fn setup(view: &View<'_>) -> Vec<String> {
+    let mut lines = vec![format!("cd {}", shell(view.repository))];
+    if view.program != PROGRAM {
+        lines.push(format!("alias {PROGRAM}={}", shell(view.program)));
+    }
+    lines
+}
+
+fn commands(
+    attempts: &[String],
+    has_branch: bool,
+) -> Vec<(String, &'static str)> {
+    let typed = |command: &str| format!("{PROGRAM} {command}");
+    let mut commands = vec![(typed("log last"), "what the run did, story by story")];
+    if let Some(name) = attempts.first() {
+        let name = shell(name);
+        commands.push((typed(&format!("attempts show {name}")), "why the attempt failed"));
+        commands.push((
+            typed(&format!("attempts diff {name}")),
+            "what it had changed",
+        ));
+    }
+    commands.push((typed("status"), "where the run stands, and what is next"));
+    if has_branch {
+        commands.push((
+            typed("finish --cleanup"),
+            "bring the changes to `main`, uncommitted",
+        ));
+    }
+    commands.push((typed("undo"), "undo that"));
+    commands
+}
+
+/// What removes the repository and its vault.
+fn removal(view: &View<'_>) -> String {
+    format!("rm -rf {} {}", shell(view.folder), shell(view.vault))
 }
 
 fn commit(entry: &str) -> Option<Commit> {
@@ -231,11 +264,11 @@ mod tests {
     use super::*;
     use crate::cli::demo::write_start;
     use crate::ui::style::Paint;
-    use pretty_assertions::assert_eq;
 
     const VIEW: View<'static> = View {
         folder: "/tmp/demo-x7k2",
         repository: "/tmp/demo-x7k2/greeter",
+        vault: "/state/ralphtool/greeter-4567",
         program: "ralphtool",
     };
 
@@ -273,22 +306,15 @@ mod tests {
     #[test]
     fn the_demo_shows_commits_failed_attempts_and_next_commands() {
         let mut page = Page::new(Paint::Plain);
-        write_start(&mut page, &VIEW, 3);
-        remains().write(&mut page, &VIEW);
+        write_start(&mut page, &VIEW);
+        remains().write(&mut page);
+        let installed = commands(&["2.1".to_owned()], true);
+        write_all(&mut page, &VIEW, &installed);
+        let view = View {
+            program: "/repo/target/release/ralphtool",
+            ..VIEW
+        };
+        write_all(&mut page, &view, &commands(&[], false));
         insta::assert_snapshot!(page.text);
-    }
-
-    #[test]
-    fn a_demo_that_was_stopped_says_where_it_is() {
-        let mut page = Page::new(Paint::Plain);
-        write_cut_short(&mut page, &VIEW);
-        assert_eq!(
-            page.text,
-            concat!(
-                "\nlook around\n",
-                "  cd /tmp/demo-x7k2/greeter  what there is so far\n",
-                "  rm -rf /tmp/demo-x7k2      when you have seen enough\n",
-            )
-        );
     }
 }

@@ -60,9 +60,10 @@ fn a_flag_with_a_wrong_value_is_named() {
     let sandbox = Sandbox::new();
     for (flag, ..) in SETTINGS {
         let (value, said) = match *flag {
-            "--model" | "--gate" => ("", "value is required"),
-            "--agent" => (",", "invalid value"),
-            _ => ("?", "invalid value"),
+            "--model" | "--gate" => ("", "needs a value"),
+            "--agent" => (",", "is no list of agents"),
+            "--on-finish" => ("?", "cannot be `?`"),
+            _ => ("?", "`?` is not a"),
         };
         let output = sandbox
             .run(&["loop", "c", &format!("{flag}={value}")])

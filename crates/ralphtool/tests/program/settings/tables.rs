@@ -507,7 +507,17 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ("learnings edit", &[]),
     ("learnings path", &[]),
     ("learnings clear", &[]),
-    ("demo", &[("-v", DEMO), ("--verbose", DEMO)]),
+    (
+        "demo",
+        &[
+            (
+                "--no-tui",
+                "demo::on_a_terminal_the_demo_prints_a_log_if_asked_to",
+            ),
+            ("-v", DEMO),
+            ("--verbose", DEMO),
+        ],
+    ),
     (
         "init",
         &[(
@@ -542,6 +552,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("completions", &[]),
     ("man", &[]),
+    ("help", &[]),
 ];
 
 /// Variables of ralphtool that are not settings: those it sets for agents and notification

@@ -133,7 +133,7 @@ impl Run {
         let mut parts = Vec::new();
         if cost.is_some() || budget.usd.is_some() {
             let used = words::cost(cost.unwrap_or(0.0));
-            parts.push(of(used, budget.usd.map(words::cost)));
+            parts.push(of(used, budget.usd.map(words::cost_limit)));
         }
         if tokens > 0 || budget.tokens.is_some() {
             let used = of(words::tokens(tokens), budget.tokens.map(words::tokens));
