@@ -163,7 +163,10 @@ async fn write_log(
 
 /// Says what is about to happen.
 fn write_start(page: &mut Page, view: &View<'_>) {
-    page.styled(STRONG, "made a temporary repository with a change of 3 stories");
+    page.styled(
+        STRONG,
+        "made a temporary repository with a change of 3 stories",
+    );
     page.line(format!("  {}", page.paint(NAME, clean(view.repository))));
     page.line(format!(
         "  you have edited {EDITED} and added {UNTRACKED}, and committed neither"

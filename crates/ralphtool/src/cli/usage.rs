@@ -28,12 +28,8 @@ const OTHER_NAMES: [(&str, &str); 14] = [
 ];
 
 /// Keys of the run screen, which people look for among the commands.
-const ON_THE_SCREEN: [(&str, &str); 4] = [
-    ("pause", "p"),
-    ("stop", "s"),
-    ("skip", "x"),
-    ("note", ":"),
-];
+const ON_THE_SCREEN: [(&str, &str); 4] =
+    [("pause", "p"), ("stop", "s"), ("skip", "x"), ("note", ":")];
 
 /// The failure to report for an error of clap.
 pub(super) fn failure(error: &clap::Error, args: &[OsString], whole: &Command) -> Failure {
@@ -44,9 +40,10 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString], whole: &Command) -
     let value = text(ContextKind::InvalidValue).unwrap_or_default();
     let help = format!("`{path} --help` shows how it is used");
     match error.kind() {
-        ErrorKind::InvalidSubcommand => {
-            unknown_command(&text(ContextKind::InvalidSubcommand).unwrap_or_default(), whole)
-        }
+        ErrorKind::InvalidSubcommand => unknown_command(
+            &text(ContextKind::InvalidSubcommand).unwrap_or_default(),
+            whole,
+        ),
         ErrorKind::UnknownArgument => {
             let failure = Failure::refused(if option.starts_with('-') {
                 format!("`{path}` has no option `{option}`")

@@ -137,17 +137,32 @@ pub(crate) struct RunArguments {
     pub(crate) max_cost: Option<CostLimit>,
     /// Stop the run when it has used this many tokens, such as `500k`; `off` for no maximum [default:
     /// off]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) max_tokens: Option<TokenLimit>,
     /// Stop the run after this long, such as `8h`; `off` for no maximum [default: off]
     #[arg(long, value_name = "DURATION")]
     pub(crate) max_time: Option<TimeLimit>,
     /// Stop the run when one story has cost this much, in US dollars; `off` for no maximum [default:
     /// off]
-    #[arg(long, value_name = "USD", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "USD",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) max_story_cost: Option<CostLimit>,
     /// Stop the run when one story has used this many tokens; `off` for no maximum [default: off]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub(crate) max_story_tokens: Option<TokenLimit>,
     /// Stop the run when one story has taken this long; `off` for no maximum [default: off]
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
@@ -220,7 +235,9 @@ fn on_finish() -> impl TypedValueParser<Value = OnFinish> {
     let choices = OnFinish::NAMES.map(|(name, choice)| {
         PossibleValue::new(name).help(match choice {
             OnFinish::Ask => "Ask on the terminal",
-            OnFinish::Cleanup => "Return to the original branch, with the work as uncommitted changes",
+            OnFinish::Cleanup => {
+                "Return to the original branch, with the work as uncommitted changes"
+            }
             OnFinish::Keep => "Stay on the branch of the run",
         })
     });

@@ -137,7 +137,11 @@ pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
 /// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
 pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
     let tokens = budget.tokens.map(|most| format!("{} tokens", tokens(most)));
-    let bounds = [budget.usd.map(cost_limit), tokens, budget.time_ms.map(elapsed)];
+    let bounds = [
+        budget.usd.map(cost_limit),
+        tokens,
+        budget.time_ms.map(elapsed),
+    ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     (!bounds.is_empty()).then(|| bounds.join(", "))
 }

@@ -400,7 +400,10 @@ fn every_variable_is_read() {
             "RALPHTOOL_MAX_TOKENS",
         )),
         max_time: Some(variable(TimeLimit::seconds(86_400), "RALPHTOOL_MAX_TIME")),
-        max_story_cost: Some(variable(CostLimit(Some(1_000_000)), "RALPHTOOL_MAX_STORY_COST")),
+        max_story_cost: Some(variable(
+            CostLimit(Some(1_000_000)),
+            "RALPHTOOL_MAX_STORY_COST",
+        )),
         max_story_tokens: Some(variable(
             TokenLimit(Some(100_000)),
             "RALPHTOOL_MAX_STORY_TOKENS",

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{PROGRAM, View};
 use super::repository::{
     CHANGE, DemoError, DemoFolder, EDITED, ORIGINAL, OWN_EDIT, OWN_FILE, UNTRACKED, git,
 };
+use super::{PROGRAM, View};
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, NAME, WARN};
 use crate::ui::text::{clean, clean_lines, columns, pad, wrap};
@@ -188,15 +188,15 @@ fn setup(view: &View<'_>) -> Vec<String> {
     lines
 }
 
-fn commands(
-    attempts: &[String],
-    has_branch: bool,
-) -> Vec<(String, &'static str)> {
+fn commands(attempts: &[String], has_branch: bool) -> Vec<(String, &'static str)> {
     let typed = |command: &str| format!("{PROGRAM} {command}");
     let mut commands = vec![(typed("log last"), "what the run did, story by story")];
     if let Some(name) = attempts.first() {
         let name = shell(name);
-        commands.push((typed(&format!("attempts show {name}")), "why the attempt failed"));
+        commands.push((
+            typed(&format!("attempts show {name}")),
+            "why the attempt failed",
+        ));
         commands.push((
             typed(&format!("attempts diff {name}")),
             "what it had changed",
