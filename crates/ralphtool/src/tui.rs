@@ -12,11 +12,13 @@
 //! | `pane/` | what the run screen shows on the right |
 //! | `session/` | sends keys and answers to the app, and carries out its requests |
 //! | `text_pane`, `tabbed` | lines with a cursor, and several of them under tabs |
+//! | `failure` | why an attempt failed, in one line |
 //! | `palette` | all colours |
 //! | the others | small pieces: wrapping, markdown, help, gauges, questions |
 
 pub(crate) mod app;
 mod choice;
+mod failure;
 mod fuzzy;
 mod gauge;
 mod help;

@@ -5,9 +5,10 @@
 //! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
 //! | `page`, `receipt`, `failure` | text that is printed once |
-//! | `words`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
+//! | `words`, `clock`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
+pub(crate) mod clock;
 pub(crate) mod failure;
 pub(crate) mod json;
 pub(crate) mod line;

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
-use super::keys::{Action, Place};
+use super::keys::{Action, Binding, Place};
 use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
 use super::quit::Quit;
 use super::screen::changes::Changes;
@@ -210,6 +210,9 @@ impl App {
         let Some(run) = &self.run else {
             return true;
         };
+        if self.screen == Screen::Run {
+            return run.offers(action);
+        }
         match action {
             Action::Cleanup | Action::Keep | Action::Abandon | Action::Resume => {
                 self.completion.offers(action, run)
@@ -217,12 +220,15 @@ impl App {
             Action::Enter if self.screen == Screen::Completion => {
                 self.completion.offers(action, run)
             }
-            Action::Follow => !run.is_following(),
-            Action::Pause | Action::Stop | Action::Skip | Action::Note => {
-                run.over.is_none() && run.progress.ended.is_none()
-            }
             _ => true,
         }
+    }
+
+    /// What a key does now, in short; none if the last line leaves it out.
+    pub(super) fn brief(&self, binding: &Binding) -> Option<&'static str> {
+        let run = self.run.as_ref().filter(|_| self.screen == Screen::Run);
+        let now = run.and_then(|run| run.brief(binding.action));
+        binding.brief.map(|usual| now.unwrap_or(usual))
     }
 
     /// Handles a message; returns what is to be done.

@@ -42,6 +42,8 @@ pub(crate) enum Action {
     NextHit,
     PreviousHit,
     Follow,
+    /// Give the pane the whole width, or take it back.
+    Zoom,
     PreviousAttempt,
     NextAttempt,
     Pause,

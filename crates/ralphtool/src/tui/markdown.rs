@@ -4,6 +4,7 @@
 //! quote or a list item begins, so that they cannot be wrapped with their bar or indentation, and
 //! which fits no table to a width. Code is wrapped, not cut, so that nothing is hidden.
 
+mod plain;
 mod prefix;
 mod table;
 
@@ -11,6 +12,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+pub(crate) use self::plain::last_words;
 use self::prefix::{Container, Prefixes};
 use self::table::Table;
 use super::wrap;

@@ -57,6 +57,14 @@ pub(crate) const fn border(focused: bool) -> Style {
     if focused { KEY } else { DIM }
 }
 
+/// A row that is selected while another part of the screen has the focus.
+pub(crate) fn chosen(mut row: Line<'static>) -> Line<'static> {
+    for span in &mut row.spans {
+        span.style = span.style.remove_modifier(Modifier::DIM);
+    }
+    row.style(STRONG)
+}
+
 /// A row that is selected: in one colour, because reversed ones would be a patchwork.
 pub(crate) fn select(mut row: Line<'static>) -> Line<'static> {
     for span in &mut row.spans {

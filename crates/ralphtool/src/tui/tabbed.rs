@@ -1,10 +1,11 @@
 //! Panes under tabs, which the preview and the result screen share; and the line of tab titles, which
 //! the run screen uses too.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::keys::Action;
-use super::palette::{DIM, PLAIN, SELECTED};
+use super::palette::{DIM, PLAIN, SELECTED, STRONG};
 use super::step::{Step, Typing};
 use super::text_pane::TextPane;
 use super::wrap;
@@ -89,14 +90,28 @@ impl<const N: usize> Tabbed<N> {
 
     /// The titles in one line.
     pub(crate) fn titles(&self, columns: u16) -> Line<'static> {
-        titles(&self.titles, self.shown, columns.into())
+        titles(&self.titles, self.shown, columns.into(), true)
     }
 }
 
-/// The titles, the selected one in brackets and reversed.
+/// The title of a part of the screen; the one with the focus gets the keys.
+pub(crate) fn heading(title: &str, focused: bool) -> Line<'static> {
+    wrap::styled(format!(" {title} "), title_style(focused))
+}
+
+fn title_style(focused: bool) -> Style {
+    if focused { SELECTED } else { STRONG }
+}
+
+/// The titles, the selected one in brackets; it is reversed if its pane has the focus.
 ///
 /// If not all fit, `‹` and `›` replace those that are farthest from the selected one.
-pub(crate) fn titles(titles: &[&str], selected: usize, columns: usize) -> Line<'static> {
+pub(crate) fn titles(
+    titles: &[&str],
+    selected: usize,
+    columns: usize,
+    focused: bool,
+) -> Line<'static> {
     let Some(last) = titles.len().checked_sub(1) else {
         return Line::default();
     };
@@ -115,7 +130,7 @@ pub(crate) fn titles(titles: &[&str], selected: usize, columns: usize) -> Line<'
     }
     for (index, title) in titles.iter().enumerate().take(end).skip(first) {
         spans.push(if index == selected {
-            Span::styled(format!("[{title}]"), SELECTED)
+            Span::styled(format!("[{title}]"), title_style(focused))
         } else {
             Span::styled(format!(" {title} "), PLAIN)
         });
@@ -142,7 +157,7 @@ mod tests {
 
     #[track_caller]
     fn case(selected: usize, columns: usize, want: &str) {
-        let line = titles(&TITLES, selected, columns);
+        let line = titles(&TITLES, selected, columns, true);
         assert_eq!(line.to_string(), want);
     }
 
@@ -165,10 +180,10 @@ mod tests {
     #[test]
     fn titles_may_be_missing_or_have_wide_characters() {
         let none: [&str; 0] = [];
-        assert_eq!(titles(&none, 0, 10), Line::default());
-        let line = titles(&["漢字", "仮名"], 0, 12);
+        assert_eq!(titles(&none, 0, 10, true), Line::default());
+        let line = titles(&["漢字", "仮名"], 0, 12, true);
         assert_eq!(line.to_string(), "[漢字] 仮名 ");
-        let line = titles(&["漢字", "仮名"], 0, 11);
+        let line = titles(&["漢字", "仮名"], 0, 11, true);
         assert_eq!(line.to_string(), "[漢字]›");
     }
 }

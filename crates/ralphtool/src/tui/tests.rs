@@ -24,6 +24,8 @@ mod preview;
 mod result;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod steps;
 
 use stage::Stage;
 

@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::app::{App, Screen};
 use super::choice::Choice;
 use super::help;
-use super::keys::{self, Action, Binding};
+use super::keys::{self, Action, Binding, Group};
 use super::message::TrustPrompt;
 use super::screen::error_lines;
 use super::step::Confirmation;
@@ -84,24 +84,29 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let (always, usual): (Vec<_>, Vec<_>) = keys::at(app.place())
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
-    let always = brief(&always, width);
+    let mut usual: Vec<&Binding> = usual;
+    if app.screen == Screen::Run {
+        // How to get around there is not obvious.
+        usual.sort_by_key(|binding| u8::from(binding.group == Group::Look));
+    }
+    let always = brief(app, &always, width);
     let mut line = Line::default();
     if app.is_read_only() {
         line.spans.push(Span::styled(" read-only ", WARN));
     }
     let others = wrap::width(&always) + wrap::width(&line);
     let room = width.saturating_sub(others);
-    let usual = wrap::fit(&brief(&usual, room), room);
+    let usual = wrap::fit(&brief(app, &usual, room), room);
     line.spans.extend(usual.spans);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
 }
 
 /// As many keys, each with its short description, as there is room for.
-fn brief(bindings: &[&Binding], room: usize) -> Line<'static> {
+fn brief(app: &App, bindings: &[&Binding], room: usize) -> Line<'static> {
     let mut line = Line::default();
     for binding in bindings {
-        let Some(brief) = binding.brief else {
+        let Some(brief) = app.brief(binding) else {
             continue;
         };
         let key = binding.shown.split(' ').next().unwrap_or_default();

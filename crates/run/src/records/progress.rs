@@ -135,12 +135,7 @@ impl Progress {
             Event::GateStarted(started) => self.on_gate_started(started, at),
             Event::GateFinished(finished) => self.on_gate_finished(finished),
             Event::AttemptFailed(failed) => self.on_attempt_failed(failed),
-            Event::Paused { story } => {
-                self.pausing = false;
-                self.doing = Doing::Paused {
-                    story: story.clone(),
-                };
-            }
+            Event::Paused { story } => self.on_paused(story, at),
             Event::NoteAdded { text, story } => self.notes.add(story.clone(), text.clone()),
             Event::TasksChanged { story, tasks } => self.on_tasks_changed(story, tasks),
             Event::Waiting {
@@ -156,7 +151,7 @@ impl Progress {
             }
             Event::StoryCompleted(completed) => self.on_story_completed(completed, at),
             Event::StoryReopened { story, reason, .. } => self.on_reopened(story, reason),
-            Event::Requested { request } => self.on_requested(*request),
+            Event::Requested { request } => self.on_requested(*request, at),
             Event::RunEnded(ended) => self.on_run_ended(ended, at),
             Event::Finished(finished) => {
                 self.finish = Some(finished.clone());
@@ -277,7 +272,18 @@ impl Progress {
         self.stories.iter_mut().find(|story| story.id == *id)
     }
 
-    fn on_requested(&mut self, request: Request) {
+    /// The clock of the story stands still while nobody works on it.
+    fn on_paused(&mut self, story: &StoryId, at: Timestamp) {
+        self.pausing = false;
+        self.doing = Doing::Paused {
+            story: story.clone(),
+        };
+        if let Some(progress) = self.story_mut(story) {
+            progress.hold(at);
+        }
+    }
+
+    fn on_requested(&mut self, request: Request, at: Timestamp) {
         match request {
             Request::Stop | Request::StopNow => self.requested = Some(request),
             Request::Pause => self.pausing = true,
@@ -286,6 +292,14 @@ impl Progress {
         }
         if request == Request::GoOn {
             self.pausing = false;
+        }
+        if let Doing::Paused { story } = &self.doing
+            && request == Request::GoOn
+        {
+            let story = story.clone();
+            if let Some(progress) = self.story_mut(&story) {
+                progress.since = Some(at);
+            }
         }
         let is_held = matches!(self.doing, Doing::Paused { .. } | Doing::Waiting { .. });
         if is_held && matches!(request, Request::GoOn | Request::TryNow) {
@@ -514,7 +528,8 @@ impl Progress {
             return;
         };
         let mut others = Usage::default();
-        let is_counted = |it: &&AttemptProgress| story.since.is_some_and(|at| it.started_at >= at);
+        let first = story.tried_since;
+        let is_counted = |it: &&AttemptProgress| first.is_some_and(|at| it.started_at >= at);
         for attempt in story.attempts.iter().filter(is_counted) {
             others.add(&attempt.usage);
         }

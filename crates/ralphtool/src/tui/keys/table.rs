@@ -12,6 +12,7 @@ pub(super) const EVERYWHERE: &[Place] =
 const RUNS: &[Place] = &[Run, Attached, Replay];
 const PANES: &[Place] = &[Preview, Run, Attached, Replay, Result];
 const TABS: &[Place] = &[Preview, Run, Attached, Replay, Result];
+const OTHER_TABS: &[Place] = &[Preview, Result];
 const FIVE_TABS: &[Place] = &[Preview, Run, Attached, Replay];
 
 /// Reads groups of rows of the form
@@ -59,7 +60,7 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Stop [Char('s')] "s" "stop the run (asks): the attempt is parked" ("stop") at &[Run];
         Skip [Char('x')] "x" "skip the story (asks)" ("skip") at &[Run];
         Note [Char(':')] ":" "add a note for the next attempt" ("note") at &[Run];
-        TryNow [Char('r')] "r" "while it waits for a limit: try now" at &[Run];
+        TryNow [Char('r')] "r" "while it waits for a limit: try now" ("try now") at &[Run];
     }
     Look {
         Enter [Enter] "Enter"
@@ -84,8 +85,11 @@ pub(crate) const TABLE: &[Binding] = bindings! {
     Move {
         Up [Up, Char('k')] "↑ k" "up" at EVERYWHERE;
         Down [Down, Char('j')] "↓ j" "down" at EVERYWHERE;
-        Left [Left, Char('h')] "← h" "to the stories, or the previous tab" at TABS;
-        Right [Right, Char('l')] "→ l" "to the pane, or the next tab" at TABS;
+        Left [Left, Char('h')] "← h" "to the stories" ("stories") at RUNS;
+        Right [Right, Char('l')] "→ l" "to the pane" ("pane") at RUNS;
+        Left [Left, Char('h')] "← h" "previous tab; in the settings, less" at OTHER_TABS;
+        Right [Right, Char('l')] "→ l" "next tab; in the settings, more" at OTHER_TABS;
+        Zoom [Char('z')] "z" "give the pane the whole width, and back" ("zoom") at RUNS;
         NextTab [Tab] "Tab" "next tab" ("next tab") at TABS;
         PreviousTab [BackTab] "Shift-Tab" "previous tab" at TABS;
         Tab(1) [Char('1')] "1 … 5" "a tab by its number" at TABS;

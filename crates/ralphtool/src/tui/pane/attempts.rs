@@ -3,24 +3,27 @@
 use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
+use crate::tui::failure;
+use crate::tui::palette::{ACTIVE, DIM, GOOD, STRONG};
 use crate::tui::text_pane::Item;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::FailureKind;
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
 
-/// One item for each attempt.
+/// How many lines of a reason are shown.
+const REASON_LINES: usize = 100;
+
+/// One item for each attempt, the newest first.
 pub(crate) fn items(story: Option<&StoryProgress>, columns: usize, now: Timestamp) -> Vec<Item> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let line = wrap::styled("no attempt was made at this story", DIM);
         return vec![wrap::wrap(&line, columns, 2)];
     }
-    let attempts = attempts.iter();
-    attempts
+    let newest_first = attempts.iter().rev();
+    newest_first
         .map(|attempt| lines(attempt, columns, now))
         .collect()
 }
@@ -29,8 +32,14 @@ fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
     let (mark, what, style) = match &attempt.state {
         AttemptStanding::Running => ("●", "at work".to_owned(), ACTIVE),
         AttemptStanding::Succeeded => ("✓", "done".to_owned(), GOOD),
-        AttemptStanding::Failed(it) => ("✗", words::failure(it.kind).to_owned(), bad(it.kind)),
-        AttemptStanding::Interrupted => ("✗", "interrupted".to_owned(), WARN),
+        AttemptStanding::Failed(it) => {
+            let style = failure::style(&attempt.state);
+            ("✗", words::failure(it.kind).to_owned(), style)
+        }
+        AttemptStanding::Interrupted => {
+            let style = failure::style(&attempt.state);
+            ("✗", "interrupted".to_owned(), style)
+        }
     };
     let mut facts = Vec::new();
     if let Some(agent) = &attempt.agent {
@@ -59,9 +68,9 @@ fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
     if let AttemptStanding::Failed(it) = &attempt.state {
-        for line in clean_lines(&it.reason) {
-            lines.extend(wrap::wrap(&Line::from(format!("  {line}")), columns, 2));
-        }
+        lines.extend(reason(&it.reason, columns));
+    }
+    if is_over_without_success(&attempt.state) {
         let hint = Span::styled("  Enter shows what it had changed", DIM);
         lines.push(Line::from(hint));
     }
@@ -69,18 +78,33 @@ fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
     lines
 }
 
-/// The style of a failure: a limit, or a command of the user, is not the agent's fault.
-fn bad(kind: FailureKind) -> ratatui::style::Style {
-    match kind {
-        FailureKind::Limit
-        | FailureKind::Stopped
-        | FailureKind::Skipped
-        | FailureKind::Interrupted => WARN,
-        _ => BAD,
+/// Why an attempt failed: the first line, which says what failed, and the end, which says why.
+fn reason(text: &str, columns: usize) -> Vec<Line<'static>> {
+    let lines = clean_lines(text);
+    let left_out = lines.len().saturating_sub(REASON_LINES);
+    let mut shown = Vec::new();
+    for (place, line) in lines.iter().enumerate() {
+        if left_out > 0 && place == 1 {
+            let text = format!("  … {left_out} lines before");
+            shown.push(wrap::styled(text, DIM));
+        }
+        if place == 0 || place > left_out {
+            let line = Line::from(format!("  {line}"));
+            shown.extend(wrap::wrap(&line, columns, 2));
+        }
     }
+    shown
+}
+
+const fn is_over_without_success(state: &AttemptStanding) -> bool {
+    matches!(
+        state,
+        AttemptStanding::Failed(_) | AttemptStanding::Interrupted
+    )
 }
 
 /// The attempt that an item shows.
 pub(crate) fn at(story: Option<&StoryProgress>, item: usize) -> Option<AttemptNumber> {
-    Some(story?.attempts.get(item)?.number)
+    let mut newest_first = story?.attempts.iter().rev();
+    Some(newest_first.nth(item)?.number)
 }

@@ -114,7 +114,10 @@ impl DiffPane {
     fn lay_out(&mut self) {
         let items = match &self.diff {
             None if self.id.is_some() => self.note("looking …".to_owned(), DIM),
-            None => self.note("nothing was changed yet".to_owned(), DIM),
+            None => self.note("no attempt was made at this story".to_owned(), DIM),
+            Some(Ok(diff)) if diff.files.is_empty() && diff.cut.is_none() => {
+                self.note(self.nothing().to_owned(), DIM)
+            }
             Some(Err(problem)) => {
                 let text = format!("the changes cannot be shown: {}", clean(problem));
                 self.note(text, BAD)
@@ -122,6 +125,14 @@ impl DiffPane {
             Some(Ok(diff)) => self.items(diff),
         };
         self.text.set(items);
+    }
+
+    /// What an attempt without changes is called.
+    fn nothing(&self) -> &'static str {
+        match self.id {
+            Some(DiffId::Live { .. }) => "nothing was changed yet",
+            _ => "this attempt changed nothing",
+        }
     }
 
     fn note(&self, text: String, style: Style) -> Vec<Item> {

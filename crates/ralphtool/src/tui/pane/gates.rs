@@ -18,14 +18,16 @@ use ralph_run::records::progress::{GateProgress, StoryProgress};
 /// How many lines of a gate's output are shown.
 const TAIL: usize = 500;
 
+const NOTHING: &str = "  it has printed nothing";
+
 /// The gates of a story.
 #[derive(Debug, Default)]
 pub(crate) struct GatesPane {
     pub(crate) text: TextPane,
     /// The index of the gate whose output is shown, if the user chose one; else the last.
     chosen: Option<usize>,
-    output: Option<(PathBuf, FileWindow)>,
-    problem: Option<String>,
+    /// What was found in the file of a gate.
+    output: Option<(PathBuf, Result<FileWindow, String>)>,
     waiting: bool,
     stale: bool,
     asked: Option<PathBuf>,
@@ -78,13 +80,7 @@ impl GatesPane {
     /// Receives an output.
     pub(crate) fn receive(&mut self, path: PathBuf, found: Result<FileWindow, String>) {
         self.waiting = false;
-        match found {
-            Ok(window) => {
-                self.output = Some((path, window));
-                self.problem = None;
-            }
-            Err(problem) => self.problem = Some(problem),
-        }
+        self.output = Some((path, found));
     }
 
     pub(crate) fn fit(&mut self, area: Rect, story: Option<&StoryProgress>, now: Timestamp) {
@@ -108,18 +104,12 @@ impl GatesPane {
     }
 
     fn output(&self, gate: &GateProgress, columns: usize) -> Vec<Line<'static>> {
-        if let Some(problem) = &self.problem {
-            let text = format!("  the output cannot be read: {}", clean(problem));
-            return vec![wrap::styled(text, DIM)];
-        }
         let shown = self.output.as_ref();
         let shown = shown.filter(|(path, _)| path.as_os_str() == gate.log.as_str());
-        let Some((_, window)) = shown else {
-            // Old records have only the last lines of a failed gate.
-            return match &gate.result {
-                Some(GateResult::Failed { tail, .. }) => indented(tail.lines(), columns),
-                _ => Vec::new(),
-            };
+        let window = match shown {
+            Some((_, Ok(window))) => window,
+            Some((_, Err(problem))) => return without_file(gate, Some(problem), columns),
+            None => return without_file(gate, None, columns),
         };
         let mut lines = Vec::new();
         if window.first > 0 {
@@ -129,9 +119,30 @@ impl GatesPane {
         let printed = window.lines.iter().map(String::as_str);
         lines.extend(indented(printed, columns));
         if window.lines.is_empty() {
-            lines.push(wrap::styled("  it has printed nothing", DIM));
+            lines.push(wrap::styled(NOTHING, DIM));
         }
         lines
+    }
+}
+
+/// What is known of the output of a gate whose file is missing, is not read yet or cannot be read.
+fn without_file(
+    gate: &GateProgress,
+    problem: Option<&String>,
+    columns: usize,
+) -> Vec<Line<'static>> {
+    match (&gate.result, problem) {
+        // The records have its last lines.
+        (Some(GateResult::Failed { tail, .. }), _) if !tail.is_empty() => {
+            indented(tail.lines(), columns)
+        }
+        // Its file appears with its first words.
+        (None, Some(_)) if gate.duration.is_none() => vec![wrap::styled(NOTHING, DIM)],
+        (_, Some(problem)) => {
+            let text = format!("  the output cannot be read: {}", clean(problem));
+            wrap::wrap(&wrap::styled(text, DIM), columns, 2)
+        }
+        (_, None) => Vec::new(),
     }
 }
 

@@ -2,12 +2,16 @@
 //! right.
 
 mod acting;
+mod areas;
 mod draw;
+mod header;
+mod sidebar;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
+use crate::tui::failure::{self, Failure};
 use crate::tui::message::{Answer, DiffId, Export, Query, RunOver, TranscriptId};
 use crate::tui::pane::agent::AgentPane;
 use crate::tui::pane::attempts;
@@ -22,8 +26,8 @@ use ralph_run::records::progress::{
     AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
 };
 
-use draw::Areas;
-pub(crate) use draw::glyph;
+use areas::Areas;
+pub(crate) use sidebar::glyph;
 
 /// The tabs, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,10 @@ impl Tab {
 
     /// What they are called.
     const TITLES: [&str; 5] = ["Agent", "Diff", "Attempts", "Gates", "Log"];
+
+    const fn title(self) -> &'static str {
+        Self::TITLES[self.place()]
+    }
 
     const fn place(self) -> usize {
         self as usize
@@ -81,7 +89,10 @@ pub(crate) struct Run {
     following: bool,
     /// The attempt that the user chose; if none, the last one is shown.
     attempt: Option<AttemptNumber>,
+    /// Whether keys act on the pane; otherwise on the stories.
     on_pane: bool,
+    /// Whether the pane has the whole width.
+    is_zoomed: bool,
     tab: Tab,
     agent: AgentPane,
     diff: DiffPane,
@@ -89,6 +100,9 @@ pub(crate) struct Run {
     gates: GatesPane,
     log: LogPane,
     needle: String,
+    zone: TimeZone,
+    /// When the agent at work last said or did something.
+    heard_at: Option<Timestamp>,
 }
 
 impl Run {
@@ -105,19 +119,28 @@ impl Run {
             following: true,
             attempt: None,
             on_pane: false,
+            is_zoomed: false,
             tab: Tab::Agent,
             agent: AgentPane::new(colored),
             diff: DiffPane::default(),
             attempts: TextPane::default(),
             gates,
-            log: LogPane::new(zone),
+            log: LogPane::new(zone.clone()),
             needle: String::new(),
+            zone,
+            heard_at: None,
         }
     }
 
     /// Applies a record.
     pub(crate) fn apply(&mut self, record: &Record) {
         self.progress.apply(record);
+        if matches!(
+            record.event,
+            Event::AttemptStarted(_) | Event::Agent { .. } | Event::TasksChanged { .. }
+        ) {
+            self.heard_at = Some(record.at);
+        }
         self.log.apply(record);
         self.diff.invalidate();
         match &record.event {
@@ -173,6 +196,11 @@ impl Run {
         }
     }
 
+    /// Why the attempt before the one that is shown failed.
+    fn failure_before(&self) -> Option<Failure<'_>> {
+        failure::before(self.story()?, self.shown_attempt()?)
+    }
+
     /// Lets the panes show the attempt that is selected.
     fn point_panes(&mut self) {
         let shown = self.story().zip(self.shown_attempt());
@@ -208,13 +236,18 @@ impl Run {
         }
     }
 
-    /// Whether the screen follows the live story.
-    pub(crate) fn is_following(&self) -> bool {
-        self.following
+    /// Whether the pane has the whole width.
+    #[cfg(test)]
+    pub(crate) fn is_zoomed(&self) -> bool {
+        self.is_zoomed
     }
 
     pub(crate) fn pane(&self) -> &TextPane {
-        match self.tab {
+        self.pane_of(self.tab)
+    }
+
+    fn pane_of(&self, tab: Tab) -> &TextPane {
+        match tab {
             Tab::Agent => &self.agent.text,
             Tab::Diff => &self.diff.text,
             Tab::Attempts => &self.attempts,
@@ -224,7 +257,11 @@ impl Run {
     }
 
     fn pane_mut(&mut self) -> &mut TextPane {
-        match self.tab {
+        self.pane_of_mut(self.tab)
+    }
+
+    fn pane_of_mut(&mut self, tab: Tab) -> &mut TextPane {
+        match tab {
             Tab::Agent => &mut self.agent.text,
             Tab::Diff => &mut self.diff.text,
             Tab::Attempts => &mut self.attempts,
@@ -243,7 +280,7 @@ impl Run {
     pub(crate) fn pane_name(&self) -> String {
         let change = self.change_or_run();
         let story = self.story().map_or("", |story| story.id.0.as_str());
-        let tab = Tab::TITLES[self.tab.place()].to_lowercase();
+        let tab = self.tab.title().to_lowercase();
         match (self.tab, self.shown_attempt()) {
             (Tab::Log, _) => format!("{change}-{tab}"),
             (_, Some(attempt)) => format!("{change}-{story}.{}-{tab}", attempt.number),
@@ -284,24 +321,34 @@ impl Run {
         let now = self.clock(now);
         let areas = Areas::of(area, self);
         self.settle_list(areas.stories.height.into());
-        match self.tab {
-            Tab::Agent => self.agent.fit(areas.text),
-            Tab::Diff => self.diff.fit(areas.text),
+        self.fit_pane(self.tab, areas.text, now);
+        for part in areas.side {
+            self.fit_pane(part.tab, part.text, now);
+        }
+    }
+
+    fn fit_pane(&mut self, tab: Tab, area: Rect, now: Timestamp) {
+        match tab {
+            Tab::Agent => self.agent.fit(area),
+            Tab::Diff => self.diff.fit(area),
             Tab::Attempts => {
-                self.attempts.fit(areas.text);
+                self.attempts.fit(area);
                 let items = attempts::items(self.story(), self.attempts.columns(), now);
                 self.attempts.set(items);
             }
             Tab::Gates => {
                 let story = self.progress.stories.get(self.selected);
-                self.gates.fit(areas.text, story, now);
+                self.gates.fit(area, story, now);
             }
-            Tab::Log => self.log.fit(areas.text),
+            Tab::Log => self.log.fit(area),
         }
     }
 
     fn settle_list(&mut self, height: usize) {
-        let height = height.max(1);
+        // While the list is hidden, its place stays.
+        if height == 0 {
+            return;
+        }
         let last = self.progress.stories.len().saturating_sub(1);
         self.selected = self.selected.min(last);
         self.top = self.top.min(last.saturating_sub(height - 1));

@@ -36,7 +36,7 @@ enum Step {
 }
 
 fn key() -> impl Strategy<Value = KeyEvent> {
-    let letters: Vec<char> = "qrsFkckpx:f[]jhl12345gG/nNeyRm? ,.".chars().collect();
+    let letters: Vec<char> = "qrsFkckpx:f[]jhlz12345gG/nNeyRm? ,.".chars().collect();
     let named = vec![
         KeyCode::Enter,
         KeyCode::Esc,
@@ -196,9 +196,10 @@ fn fits(stage: &Stage) -> bool {
             let settings = beside(72, (columns * 2 / 5).clamp(28, 60));
             (preview.tabs.pane(), settings)
         }
+        (Screen::Run, _, Some(run)) if run.is_zoomed() => (run.pane(), 0),
         (Screen::Run, _, Some(run)) => {
             let stories = beside(60, (columns * 3 / 10).clamp(26, 52) + 1);
-            (run.pane(), stories)
+            (run.pane(), stories + beside(160, columns / 4))
         }
         (Screen::Result, ..) => (app.result.tabs.pane(), 0),
         _ => return true,

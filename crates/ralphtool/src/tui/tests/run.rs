@@ -21,6 +21,10 @@ super::scenes!(
         begun,
         agent,
         agent_focused,
+        retry,
+        retry_after_a_crash,
+        zoomed,
+        ungated,
         tool_expanded,
         agent_silent,
         agent_searched,
@@ -81,6 +85,56 @@ fn agent(stage: &mut Stage) {
 fn agent_focused(stage: &mut Stage) {
     working(stage);
     stage.press(KeyCode::Right).keys("kkk");
+}
+
+/// The third attempt, after a red gate.
+fn retry(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    super::story::third_attempt(stage);
+    stage
+        .hear(
+            40,
+            Event::TasksChanged {
+                story: id("2"),
+                tasks: super::story::tasks(2),
+            },
+        )
+        .wait(200);
+}
+
+fn retry_after_a_crash(stage: &mut Stage) {
+    working(stage);
+    stage
+        .hear(
+            1,
+            failed(
+                "3",
+                1,
+                FailureKind::Crashed,
+                "the agent ended with exit code 3\nboom",
+            ),
+        )
+        .hear(1, attempt("3", 2))
+        .wait(5);
+}
+
+fn zoomed(stage: &mut Stage) {
+    working(stage);
+    stage.keys("z");
+}
+
+/// A run without gates.
+fn ungated(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    let Event::RunStarted(started) = super::story::started() else {
+        return;
+    };
+    let gates = Vec::new();
+    stage
+        .hear(0, Event::RunStarted(RunStarted { gates, ..started }))
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .wait(9);
 }
 
 fn tool_expanded(stage: &mut Stage) {

@@ -235,6 +235,26 @@ pub(in crate::tui) fn finished(choice: FinishChoice) -> Event {
 
 /// A run whose first story is complete, at its third attempt.
 pub(in crate::tui) fn first_story(stage: &mut Stage) {
+    third_attempt(stage);
+    stage
+        .hear(200, gate("2", "tests", "2.3-1", false))
+        .hear(12, gate_ended("2", "tests", false, GateResult::Passed))
+        .hear(0, gate("2", "lint 🧹", "2.3-2", false))
+        .hear(3, gate_ended("2", "lint 🧹", false, GateResult::Passed))
+        .hear(
+            0,
+            Event::Warning {
+                code: "boxes_ticked".to_owned(),
+                message: "the agent left 1 box of story 2 open; it is ticked: 2.3 Document the \
+                          delay"
+                    .to_owned(),
+            },
+        )
+        .hear(1, completed());
+}
+
+/// A run at the third attempt of its first story: the agent gave up once, and a gate was red once.
+pub(in crate::tui) fn third_attempt(stage: &mut Stage) {
     let said_no = "The upload client has no place for a delay: `Client::send` is called from four \
                    places that each build their own request.\n\nTried: a wrapper around it.";
     let was_red = "gate `tests` ended with exit code 101; its last lines:\n\
@@ -251,21 +271,7 @@ pub(in crate::tui) fn first_story(stage: &mut Stage) {
         .hear(170, gate("2", "tests", "2.2-1", false))
         .hear(12, gate_ended("2", "tests", false, red()))
         .hear(1, failed("2", 2, FailureKind::Gate, was_red))
-        .hear(1, attempt("2", 3))
-        .hear(200, gate("2", "tests", "2.3-1", false))
-        .hear(12, gate_ended("2", "tests", false, GateResult::Passed))
-        .hear(0, gate("2", "lint 🧹", "2.3-2", false))
-        .hear(3, gate_ended("2", "lint 🧹", false, GateResult::Passed))
-        .hear(
-            0,
-            Event::Warning {
-                code: "boxes_ticked".to_owned(),
-                message: "the agent left 1 box of story 2 open; it is ticked: 2.3 Document the \
-                          delay"
-                    .to_owned(),
-            },
-        )
-        .hear(1, completed());
+        .hear(1, attempt("2", 3));
 }
 
 /// A run that was started from the command line, with its second agent at work.

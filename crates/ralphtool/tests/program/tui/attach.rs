@@ -35,7 +35,7 @@ fn a_run_in_another_terminal_is_shown_live_to_its_end() {
     let running = sandbox.start(&["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here-1")));
     let mut terminal = open(&sandbox, &["attach"]);
-    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("story 1:");
     terminal.waits_for("I look around.");
     terminal.waits_for("read-only");
     presses_what_steers(&terminal);
@@ -46,7 +46,7 @@ fn a_run_in_another_terminal_is_shown_live_to_its_end() {
     terminal.waits_for_no("another terminal controls the run");
 
     release(&sandbox, "go-1");
-    terminal.waits_for("story 2, attempt 1:");
+    terminal.waits_for("story 2:");
     terminal.waits_for("1 of 2 stories");
     release(&sandbox, "go-2");
     running.end().ends_with(0);
@@ -68,20 +68,20 @@ fn leaving_does_not_affect_the_run_and_attach_shows_a_resumed_one() {
     until("the agent", || there(&sandbox.root.join("here-1")));
     for leave in [Key::Char('q'), Key::Esc, Key::Ctrl('c')] {
         let mut terminal = open(&sandbox, &["attach"]);
-        terminal.waits_for("story 1, attempt 1:");
+        terminal.waits_for("story 1:");
         terminal.key(leave);
         ends(&mut terminal, 0);
     }
     let mut terminal = open(&sandbox, &["attach"]);
-    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("story 1:");
     running.signal(Signal::KILL);
     running.end();
-    terminal.waits_for("interrupted, `ralphtool resume` goes on with it");
+    terminal.waits_for("interrupted: `ralphtool resume` continues it");
 
     fs::remove_file(sandbox.root.join("here-1")).unwrap();
     release(&sandbox, "go-1");
     let resumed = sandbox.start(&["resume"]);
-    terminal.waits_for("story 2, attempt 1:");
+    terminal.waits_for("story 2:");
     terminal.waits_for_no("interrupted");
     release(&sandbox, "go-2");
     resumed.end().ends_with(0);
@@ -91,7 +91,7 @@ fn leaving_does_not_affect_the_run_and_attach_shows_a_resumed_one() {
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
     fs::remove_file(sandbox.root.join("go-1")).unwrap();
     let other = sandbox.start(&["loop", "c"]);
-    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("story 1:");
     terminal.waits_for("0 of 2 stories");
     release(&sandbox, "go-1");
     other.end().ends_with(0);

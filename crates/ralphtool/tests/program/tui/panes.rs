@@ -276,10 +276,10 @@ fn a_silent_agent_costs_one_small_redraw_per_second() {
         "touch \"$root/here\"; wait_for \"$root/go\"\n{GOOD}"
     ));
     let terminal = open_at_work(&sandbox);
-    terminal.waits_for("attempt 1: 1s");
+    terminal.waits_for("story 1: 1s");
     let start = std::time::Instant::now();
     let (before, length) = (pictures(&terminal), terminal.bytes().len());
-    terminal.waits_for("attempt 1: 4s");
+    terminal.waits_for("story 1: 4s");
     let drawn = pictures(&terminal) - before;
     let written = terminal.bytes().len() - length;
     // One per second, and one more at each end.

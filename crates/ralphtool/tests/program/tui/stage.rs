@@ -43,7 +43,7 @@ pub(crate) fn open(sandbox: &Sandbox, args: &[&str]) -> Terminal {
 pub(crate) fn open_at_work(sandbox: &Sandbox) -> Terminal {
     let terminal = open(sandbox, &["loop", "c"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("story 1:");
     terminal
 }
 

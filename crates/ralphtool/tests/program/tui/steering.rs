@@ -194,12 +194,12 @@ fn a_wait_for_a_limit_counts_down_and_can_be_cut_short() {
     ));
     let terminal = open(&sandbox, &["loop", "c", "--max-retries", "0"]);
     terminal.waits_for("r tries now");
-    terminal.waits_for("to wait");
+    terminal.waits_for("⏳ until");
     terminal.waits_for("You have hit your 5-hour limit");
     // It counts down.
     let shown = |screen: &str| {
-        let line = screen.lines().find(|line| line.contains("to wait"));
-        line.map(|line| line.split("to wait").next().unwrap().to_owned())
+        let line = screen.lines().find(|line| line.contains("⏳ until"));
+        line.map(|line| line.split("r tries").next().unwrap().to_owned())
     };
     let first = shown(&terminal.screen()).unwrap();
     terminal.waits_until(|screen| shown(screen).is_some_and(|now| now != first));
@@ -209,7 +209,7 @@ fn a_wait_for_a_limit_counts_down_and_can_be_cut_short() {
         (sandbox.events_named("waiting").len() == 2).then_some(())
     });
     release(&sandbox, "free");
-    terminal.waits_for("to wait");
+    terminal.waits_for("⏳ until");
     terminal.keys("r");
     cleans_up(terminal, 0);
     let failures = sandbox.failures();

@@ -189,7 +189,7 @@ fn a_panic_of_the_screen_restores_the_terminal_and_stops_the_run() {
     command.env("RALPHTOOL_PANIC_KEY", "#");
     let mut terminal = Terminal::start(&command, 24, 80);
     until("the agent", || there(&sandbox.root.join("here")));
-    terminal.waits_for("story 1, attempt 1:");
+    terminal.waits_for("story 1:");
     terminal.keys("#");
     ends(&mut terminal, 4);
     let screen = terminal.screen();

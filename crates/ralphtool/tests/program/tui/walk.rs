@@ -59,12 +59,11 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
 
     // Run.
     until("the second attempt", || there(&sandbox.root.join("second")));
-    terminal.waits_for("story 1, attempt 2:");
+    terminal.waits_for("story 1, try 2/");
     terminal.waits_for("Now the right way.");
     terminal.keys("3");
     terminal.waits_for("took the wrong way");
-    terminal.key(Key::Enter);
-    terminal.key(Key::Home);
+    terminal.key(Key::End);
     terminal.key(Key::Enter);
     terminal.waits_for("wrong.txt");
     terminal.waits_for("wrong way");

@@ -132,6 +132,12 @@ impl StoryProgress {
         }
     }
 
+    /// Its clock stands still until work on it continues.
+    pub(super) fn hold(&mut self, at: Timestamp) {
+        self.spent = self.elapsed(at);
+        self.since = None;
+    }
+
     /// Work on it is over, for now or for good.
     pub(super) fn rest(&mut self, at: Timestamp, state: StoryStanding) {
         self.spent = self.elapsed(at);

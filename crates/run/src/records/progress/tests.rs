@@ -641,6 +641,24 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
 }
 
 #[test]
+fn a_pause_does_not_count_as_time_of_its_story() {
+    let mut tape = Tape::working();
+    tape.hear(Event::AttemptFailed(failure(Usage::default())));
+    tape.hear(Event::Paused { story: one() });
+    let shown = |tape: &Tape, at: i64| tape.progress.stories[0].elapsed(clock(at));
+    assert_eq!(shown(&tape, 4), Duration::from_secs(3));
+    assert_eq!(shown(&tape, 3600), Duration::from_secs(3));
+    tape.seconds = 3600;
+    tape.hear(Event::Requested {
+        request: Request::GoOn,
+    });
+    tape.hear(attempt_started(2));
+    assert_eq!(shown(&tape, 3605), Duration::from_secs(8));
+    tape.hear(story_completed());
+    assert_eq!(shown(&tape, 9999), Duration::from_secs(5));
+}
+
+#[test]
 fn a_finish_that_failed_is_forgotten_when_one_works() {
     let mut tape = Tape::working();
     tape.hear(run_ended(Outcome::Stopped));

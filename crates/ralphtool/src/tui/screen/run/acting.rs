@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::draw::Areas;
+use super::areas::Areas;
 use super::{Run, RunMode, Tab};
 use crate::tui::keys::Action;
 use crate::tui::message::{Request, Wheel};
@@ -15,12 +15,17 @@ use ralph_run::records::progress::Doing;
 impl Run {
     pub(crate) fn act(&mut self, action: Action) -> Step {
         match action {
-            Action::NextTab => self.tab = self.tab.moved(1),
-            Action::PreviousTab => self.tab = self.tab.moved(Tab::ALL.len() - 1),
-            Action::Tab(number) => self.tab = Tab::ALL[(number - 1).min(Tab::ALL.len() - 1)],
+            Action::NextTab => self.show_tab(self.tab.moved(1)),
+            Action::PreviousTab => self.show_tab(self.tab.moved(Tab::ALL.len() - 1)),
+            Action::Tab(number) => self.show_tab(Tab::ALL[(number - 1).min(Tab::ALL.len() - 1)]),
             Action::Right => self.on_pane = true,
+            Action::Zoom => self.zoom(!self.is_zoomed),
             Action::Back if self.mode != RunMode::Live && !self.on_pane => return Step::Back,
-            Action::Left | Action::Back => self.on_pane = false,
+            Action::Back if self.is_zoomed => self.zoom(false),
+            Action::Left | Action::Back => {
+                self.is_zoomed = false;
+                self.on_pane = false;
+            }
             Action::Follow => self.follow(),
             Action::PreviousAttempt => self.step_attempt(false),
             Action::NextAttempt => self.step_attempt(true),
@@ -36,6 +41,45 @@ impl Run {
             action => self.act_on_list(action),
         }
         Step::Stay
+    }
+
+    /// Shows a tab; the keys act on what the user looks at.
+    fn show_tab(&mut self, tab: Tab) {
+        self.tab = tab;
+        self.on_pane = true;
+    }
+
+    fn zoom(&mut self, is_zoomed: bool) {
+        self.is_zoomed = is_zoomed;
+        self.on_pane = true;
+    }
+
+    /// Whether an action would do something now.
+    pub(crate) fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Follow => !self.following,
+            Action::Left | Action::Enter => self.on_pane,
+            Action::Right => !self.on_pane,
+            Action::Pause | Action::Stop | Action::Skip | Action::Note => {
+                self.over.is_none() && self.progress.ended.is_none()
+            }
+            Action::TryNow => matches!(self.progress.doing, Doing::Waiting { .. }),
+            _ => true,
+        }
+    }
+
+    /// What a key does now, in short, where that changes.
+    pub(crate) fn brief(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Pause if self.is_paused() => Some("resume"),
+            Action::Zoom if self.is_zoomed => Some("zoom out"),
+            _ => None,
+        }
+    }
+
+    /// Whether the run is paused, or will be after this attempt.
+    fn is_paused(&self) -> bool {
+        self.progress.pausing || matches!(self.progress.doing, Doing::Paused { .. })
     }
 
     fn act_on_list(&mut self, action: Action) {
@@ -149,9 +193,8 @@ impl Run {
         if is_over || self.mode != RunMode::Live {
             return Step::Stay;
         }
-        let is_paused = matches!(self.progress.doing, Doing::Paused { .. });
         match action {
-            Action::Pause if is_paused || self.progress.pausing => command(UserCommand::GoOn),
+            Action::Pause if self.is_paused() => command(UserCommand::GoOn),
             Action::Pause => command(UserCommand::Pause),
             Action::Stop => Step::Confirm(Confirmation::Stop),
             Action::Skip if self.progress.current_story().is_some() => {
@@ -167,10 +210,13 @@ impl Run {
 
     pub(crate) fn wheel(&mut self, wheel: Wheel, area: Rect) {
         let areas = Areas::of(area, self);
-        if areas.stories.contains((wheel.column, wheel.row).into()) {
+        let place = (wheel.column, wheel.row).into();
+        let beside = areas.side.iter().find(|part| part.text.contains(place));
+        if areas.stories.contains(place) || areas.story.contains(place) {
             self.act_on_list(if wheel.up { Action::Up } else { Action::Down });
         } else {
-            self.pane_mut().wheel(wheel.up);
+            let tab = beside.map_or(self.tab, |part| part.tab);
+            self.pane_of_mut(tab).wheel(wheel.up);
         }
     }
 }

@@ -1,0 +1,308 @@
+//! The first lines of the run screen: what runs, how far it is, and what happens now.
+
+use jiff::{SignedDuration, Timestamp};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::super::title_of;
+use super::{Run, RunMode};
+use crate::tui::palette::{ACTIVE, DIM, NAME, STRONG, WARN};
+use crate::tui::{gauge, markdown, wrap};
+use crate::ui::clock;
+use crate::ui::text::clean;
+use crate::ui::words::{self, count};
+use ralph_agents::agent_event::AgentEvent;
+use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_run::records::event::{Request, RunStarted};
+use ralph_run::records::progress::{AttemptStanding, Doing, StoryProgress};
+
+/// How wide the gauge is, on a narrow screen and on a wide one.
+const GAUGES: (usize, usize) = (10, 20);
+
+/// From this width on a screen is wide.
+const WIDE: usize = 100;
+
+/// From this time on it is said that an agent is silent.
+const SILENT_MS: u64 = 60_000;
+
+/// What happens now: a coloured mark, a text, and the title of the story that it is about.
+struct Now {
+    mark: Span<'static>,
+    text: String,
+    title: Option<String>,
+}
+
+impl Now {
+    fn new(mark: Span<'static>, text: impl Into<String>) -> Self {
+        Self {
+            mark,
+            text: text.into(),
+            title: None,
+        }
+    }
+
+    fn about(self, story: Option<&StoryProgress>) -> Self {
+        let title = story.map(|story| clean(&story.title));
+        Self { title, ..self }
+    }
+}
+
+impl Run {
+    pub(super) fn header(&self, area: Rect, now: Timestamp) -> Vec<Line<'static>> {
+        let width = usize::from(area.width);
+        let Some(header) = &self.progress.header else {
+            return vec![Line::from(vec![
+                Span::styled(" ralphtool ", STRONG),
+                Span::raw("  starting …"),
+            ])];
+        };
+        let elapsed = words::clock(words::millis(self.progress.elapsed(now)));
+        let first = beside(&title(header), Line::from(elapsed), width);
+        if area.height < 2 {
+            return vec![first];
+        }
+        let gauge = self.gauge(width, now);
+        let room = width.saturating_sub(wrap::width(&gauge) + 1);
+        vec![first, beside(&gauge, self.spending(header, room), width)]
+    }
+
+    fn gauge(&self, width: usize, now: Timestamp) -> Line<'static> {
+        let (done, total) = (self.progress.stories_done, self.progress.stories_total);
+        let columns = if width < WIDE { GAUGES.0 } else { GAUGES.1 };
+        let mut line = gauge::gauge(done as u64, total as u64, columns);
+        let text = format!("  {done} of {}", count(total, "story"));
+        line.spans.push(Span::raw(text));
+        if let Some(end) = self.expected_end(now) {
+            let end = clock::time_of_day(end, now, &self.zone);
+            let text = format!("  ends about {end}");
+            line.spans.push(Span::styled(text, DIM));
+        }
+        line
+    }
+
+    /// When the run ends if the stories that are left take as long as the others; unknown during a
+    /// pause.
+    fn expected_end(&self, now: Timestamp) -> Option<Timestamp> {
+        let from = match &self.progress.doing {
+            Doing::Paused { .. } => return None,
+            Doing::Waiting { until, .. } => now.max(*until),
+            _ => now,
+        };
+        if self.stands_still() {
+            return None;
+        }
+        let left = SignedDuration::try_from(self.progress.estimate(now)?).ok()?;
+        from.checked_add(left).ok()
+    }
+
+    /// What was used of the budget; what matters least is left out if there is no room.
+    fn spending(&self, header: &RunStarted, room: usize) -> Line<'static> {
+        let usage = self.progress.usage();
+        let (cost, tokens, budget) = (usage.cost_usd, usage.total_tokens(), &header.budget);
+        let of = |used: String, most: Option<String>| match most {
+            Some(most) => format!("{used} of {most}"),
+            None => used,
+        };
+        let mut parts = Vec::new();
+        if cost.is_some() || budget.usd.is_some() {
+            let mut used = words::cost(cost.unwrap_or(0.0));
+            if self.has_unknown_cost() {
+                used.push_str(" + running");
+            }
+            parts.push(of(used, budget.usd.map(words::cost_limit)));
+        }
+        if tokens > 0 || budget.tokens.is_some() {
+            let used = of(words::tokens(tokens), budget.tokens.map(words::tokens));
+            parts.push(format!("{used} tokens"));
+        }
+        let time = budget.time_ms.map(words::clock);
+        parts.extend(time.map(|most| format!("at most {most}")));
+        while wrap::columns(&parts.join(" · ")) > room {
+            parts.pop();
+        }
+        Line::from(parts.join(" · "))
+    }
+
+    /// Whether an attempt is in progress whose cost is reported only at its end.
+    fn has_unknown_cost(&self) -> bool {
+        let story = self.progress.current_story();
+        let attempt = story.and_then(|story| story.attempts.last());
+        let running = attempt.filter(|it| it.state == AttemptStanding::Running);
+        running.is_some_and(|attempt| attempt.usage.cost_usd.is_none())
+    }
+
+    /// What the user asked for, and what happens now.
+    pub(super) fn status(&self, now: Timestamp) -> Line<'static> {
+        let mut spans = Vec::new();
+        let is_open = self.progress.ended.is_none();
+        if self.stands_still() && is_open {
+            let text = match self.mode {
+                RunMode::Attached { .. } => "interrupted: `ralphtool resume` continues it · ",
+                RunMode::Live | RunMode::Replay => "the record ends here · ",
+            };
+            spans.push(Span::styled(text, WARN));
+        }
+        let intent = self.intent().filter(|_| is_open);
+        spans.extend(intent.map(|intent| Span::styled(format!("{intent} · "), WARN)));
+        let doing = self.doing(now);
+        spans.extend([doing.mark, Span::raw(doing.text)]);
+        spans.extend(self.silence(now));
+        let notes = self.waiting_notes().filter(|_| is_open);
+        spans.extend(notes.map(|notes| Span::styled(format!(" · {notes}"), NAME)));
+        if let Some(title) = doing.title {
+            spans.push(Span::styled(format!("  {title}"), STRONG));
+        }
+        let activity = self.progress.activity.as_ref().and_then(activity);
+        if let (Doing::Working { .. }, Some(activity)) = (&self.progress.doing, activity) {
+            spans.push(Span::styled(format!("  {activity}"), DIM));
+        }
+        Line::from(spans)
+    }
+
+    /// The notes that no attempt has got yet, and the story they are for.
+    fn waiting_notes(&self) -> Option<String> {
+        let waiting = self.progress.notes.waiting();
+        let stories: Vec<Option<&StoryId>> = waiting.map(|note| note.story).collect();
+        let last = stories.last()?;
+        let notes = count(stories.len(), "note");
+        Some(match last {
+            Some(story) => format!("{notes} for the next attempt at story {story}"),
+            None => format!("{notes} for the next attempt"),
+        })
+    }
+
+    fn doing(&self, now: Timestamp) -> Now {
+        let since = |at: Timestamp| words::clock_between(at, now);
+        let active = Span::styled("● ", ACTIVE);
+        match &self.progress.doing {
+            Doing::Starting => Now::new(Span::styled("starting …", DIM), ""),
+            Doing::Between => Now::new(Span::styled("checking and saving …", DIM), "")
+                .about(self.progress.current_story()),
+            Doing::Working {
+                story,
+                attempt,
+                since: at,
+            } => {
+                let it = self.progress.stories.iter().find(|it| it.id == *story);
+                let tried = tried(it, *attempt);
+                Now::new(active, format!("story {story}{tried}: {}", since(*at))).about(it)
+            }
+            Doing::Gate {
+                gate,
+                baseline,
+                since: at,
+                ..
+            } => {
+                let place = if *baseline { " on the checkpoint" } else { "" };
+                let text = format!("gate `{}` runs{place}: {}", clean(gate), since(*at));
+                Now::new(active, text).about(self.progress.current_story())
+            }
+            Doing::Waiting { reason, until, .. } => {
+                let at = clock::time_of_day(*until, now, &self.zone);
+                let left = words::clock_between(now, *until);
+                let mark = Span::styled(format!("⏳ until {at} ({left})"), WARN);
+                let key = self.steered(", r tries now", "");
+                Now::new(mark, format!("{key}: {}", clean(reason)))
+            }
+            Doing::Paused { story } => {
+                let key = self.steered(
+                    "press p to resume",
+                    "the terminal that runs it can resume it",
+                );
+                let mark = Span::styled("‖ paused", WARN);
+                Now::new(mark, format!(" before story {story} · {key}"))
+            }
+            Doing::Ended => {
+                let choice = match self.mode {
+                    RunMode::Live if self.over.is_none() => {
+                        " · Esc: choose what to do with the branch"
+                    }
+                    RunMode::Attached { .. } if self.progress.finish.is_none() => {
+                        " · waiting for the choice what to do with the branch, in its terminal"
+                    }
+                    _ => "",
+                };
+                Now::new(Span::styled("the run is over", STRONG), choice)
+            }
+        }
+    }
+
+    /// For how long the agent at work has said nothing, if that is long.
+    fn silence(&self, now: Timestamp) -> Option<Span<'static>> {
+        let is_at_work = matches!(self.progress.doing, Doing::Working { .. });
+        let heard = self.heard_at.filter(|_| is_at_work)?;
+        let silent = words::millis_between(heard, now);
+        if silent < SILENT_MS {
+            return None;
+        }
+        let minutes = silent / 60_000;
+        let time = match minutes {
+            ..60 => format!("{minutes}m"),
+            _ => words::clock(silent),
+        };
+        Some(Span::styled(format!(" · silent for {time}"), WARN))
+    }
+
+    /// `here` if this terminal controls the run, or else `elsewhere`.
+    fn steered(&self, here: &'static str, elsewhere: &'static str) -> &'static str {
+        match self.mode {
+            RunMode::Live => here,
+            RunMode::Attached { .. } | RunMode::Replay => elsewhere,
+        }
+    }
+
+    /// What the user asked for and is not done yet.
+    fn intent(&self) -> Option<&'static str> {
+        match self.progress.requested {
+            Some(Request::Stop) => Some("stopping"),
+            Some(Request::StopNow) => Some("stopping at once"),
+            _ if self.progress.skipping => Some("skipping the story"),
+            _ => self.progress.pausing.then_some("pauses after this attempt"),
+        }
+    }
+}
+
+/// Which attempt it is, where it is not the first.
+fn tried(story: Option<&StoryProgress>, attempt: AttemptNumber) -> String {
+    let last = story.and_then(|story| story.attempts.last());
+    match last.filter(|_| attempt.0 > 1) {
+        Some(last) => format!(", try {attempt}/{}", last.max_attempts),
+        None => String::new(),
+    }
+}
+
+fn title(header: &RunStarted) -> Line<'static> {
+    let branches = format!("  {} ← {}", clean(&header.branch), clean(&header.original));
+    let model = header.model.as_deref();
+    let model = model.map(|model| format!(" ({})", clean(model)));
+    let agent = format!("  {}{}", clean(&header.agent), model.unwrap_or_default());
+    let mut spans = title_of(&header.change);
+    spans.push(Span::styled(branches, DIM));
+    spans.push(Span::raw(agent));
+    Line::from(spans)
+}
+
+/// The last thing an agent did, in one line of plain text.
+fn activity(event: &AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::Text { text } => markdown::last_words(text),
+        AgentEvent::ToolCall { tool, summary } => {
+            Some(format!("{} {}", clean(tool), clean(summary)))
+        }
+        AgentEvent::Thinking { .. } => Some("thinking".to_owned()),
+        AgentEvent::Retrying { message } => Some(clean(message)),
+        _ => None,
+    }
+}
+
+/// Two lines in one, at the left and right end; the left one is cut if there is no room for both.
+pub(super) fn beside(left: &Line<'static>, right: Line<'static>, width: usize) -> Line<'static> {
+    let right_width = wrap::width(&right);
+    if right_width + 1 >= width {
+        return wrap::cut(left, width);
+    }
+    let mut line = wrap::fit(left, width - right_width - 1);
+    line.spans.push(Span::raw(" "));
+    line.spans.extend(right.spans);
+    line
+}

@@ -1,0 +1,341 @@
+//! The left column: the stories, and below them the tasks, attempts and gates of the selected one.
+
+use jiff::Timestamp;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::Run;
+use crate::tui::failure;
+use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, PLAIN, STRONG, WARN};
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words;
+use ralph_plan::tasks::TaskState;
+use ralph_run::records::event::{GateResult, TaskOutline};
+use ralph_run::records::progress::{
+    AttemptProgress, AttemptStanding, GateProgress, NO_GATES, StoryProgress, StoryStanding,
+};
+
+/// From this width of the list on, a story's cost is shown, too.
+const ROOM_FOR_COST: usize = 38;
+
+/// From this width of the list on, a story's last failure is shown, too.
+const ROOM_FOR_FAILURE: usize = 48;
+
+/// How many rows the full title of a story gets.
+const TITLE_ROWS: usize = 3;
+
+/// How many of the last attempts are listed.
+const ATTEMPTS: usize = 3;
+
+/// How many tasks are listed before the gates are.
+const LEAST_TASKS: usize = 3;
+
+/// How a row of the list is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    None,
+    /// It is selected, and another part has the focus.
+    Selected,
+    /// It is selected, and the keys move it.
+    Cursor,
+}
+
+/// The line of a story, of this width.
+pub(super) fn story_line(
+    story: &StoryProgress,
+    mark: Mark,
+    width: usize,
+    now: Timestamp,
+) -> Line<'static> {
+    let (glyph, style) = glyph(&story.state);
+    let facts = facts(story, width, now);
+    let facts_width = wrap::width(&facts);
+    let room = width.saturating_sub(3 + facts_width + usize::from(facts_width > 0));
+    let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
+    let text = match story.state {
+        StoryStanding::Running => STRONG,
+        StoryStanding::Waiting | StoryStanding::Unfinished => PLAIN,
+        _ => DIM,
+    };
+    let gutter = match mark {
+        Mark::None => Span::raw(" "),
+        Mark::Selected => Span::styled("│", DIM),
+        Mark::Cursor => Span::styled("▌", ACTIVE),
+    };
+    let mut row = Line::from(Span::styled(format!("{glyph} "), style));
+    let title = wrap::fit(&wrap::styled(title.trim().to_owned(), text), room);
+    row.spans.extend(title.spans);
+    if facts_width > 0 {
+        row.spans.push(Span::raw(" "));
+        row.spans.extend(facts.spans);
+    }
+    if mark == Mark::Cursor {
+        row = palette::select(row);
+    }
+    if mark == Mark::Selected {
+        row = palette::chosen(row);
+    }
+    let style = row.style;
+    let mut line = Line::from(gutter);
+    line.spans.extend(row.spans.into_iter().map(|span| {
+        let own = span.style;
+        span.style(style.patch(own))
+    }));
+    line
+}
+
+/// What is known of a story, as short as it gets.
+fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> Line<'static> {
+    let mut facts: Vec<Span<'static>> = Vec::new();
+    if let Some(last) = story.attempts.last() {
+        let is_running = story.state == StoryStanding::Running;
+        let failed = failure::before(story, last).filter(|_| is_running);
+        if let Some(failed) = failed.filter(|_| width >= ROOM_FOR_FAILURE) {
+            facts.push(Span::styled(format!("✗ {}", failed.cause()), BAD));
+        }
+        if let Some(tried) = tries(last, is_running, width) {
+            let style = if is_running { WARN } else { DIM };
+            facts.push(Span::styled(tried, style));
+        }
+        let time = words::clock(words::millis(story.elapsed(now)));
+        facts.push(Span::styled(time, DIM));
+    }
+    if width >= ROOM_FOR_COST {
+        let cost = story.usage().cost_usd.map(words::cost);
+        facts.extend(cost.map(|cost| Span::styled(cost, DIM)));
+    }
+    let mut line = Line::default();
+    for fact in facts {
+        if !line.spans.is_empty() {
+            line.spans.push(Span::raw(" "));
+        }
+        line.spans.push(fact);
+    }
+    line
+}
+
+/// Which attempt this is, where it is not the first: `try 2/4`, and of a story that is over `2 tries`.
+fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<String> {
+    let number = last.number.0;
+    if number < 2 {
+        return None;
+    }
+    if is_running {
+        return Some(format!("try {number}/{}", last.max_attempts));
+    }
+    (width >= ROOM_FOR_COST).then(|| format!("{number} tries"))
+}
+
+/// The symbol for the state of a story.
+pub(crate) fn glyph(state: &StoryStanding) -> (&'static str, Style) {
+    match state {
+        StoryStanding::Waiting => ("○", DIM),
+        StoryStanding::Done => ("✓", DIM),
+        StoryStanding::Deferred => ("⊘", DIM),
+        StoryStanding::Running => ("●", ACTIVE),
+        StoryStanding::Skipped { .. } => ("»", WARN),
+        StoryStanding::Completed { .. } => ("✓", GOOD),
+        StoryStanding::Unfinished => ("✗", BAD),
+    }
+}
+
+/// How many rows everything that is known of the selected story takes.
+pub(super) fn height(run: &Run, columns: usize) -> u16 {
+    let lines = lines(run, columns, usize::MAX, Timestamp::UNIX_EPOCH);
+    u16::try_from(lines.len()).unwrap_or(u16::MAX)
+}
+
+/// What is known of the selected story: its title, tasks, attempts and gates.
+pub(super) fn lines(run: &Run, columns: usize, rows: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let Some(story) = run.story() else {
+        return Vec::new();
+    };
+    let columns = columns.saturating_sub(2).max(8);
+    let mut lines = vec![Line::default()];
+    lines.extend(title(story, columns));
+    let gates = gates(run, story, columns, now);
+    let mut attempts = attempts(story, columns, now);
+    let room = rows.saturating_sub(lines.len() + gates.len());
+    // The attempts have a tab of their own.
+    if room <= attempts.len() + story.tasks.len() {
+        attempts.clear();
+    }
+    let room = room.saturating_sub(attempts.len());
+    lines.extend(tasks(story, room.max(LEAST_TASKS + 1), columns));
+    lines.extend(attempts);
+    lines.extend(gates);
+    lines.truncate(rows);
+    for line in &mut lines {
+        line.spans.insert(0, Span::raw(" "));
+    }
+    lines
+}
+
+fn title(story: &StoryProgress, columns: usize) -> Vec<Line<'static>> {
+    let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
+    let title = wrap::styled(title.trim().to_owned(), STRONG);
+    let mut lines = wrap::wrap(&title, columns, 2);
+    if lines.len() > TITLE_ROWS {
+        lines.truncate(TITLE_ROWS);
+        if let Some(last) = lines.last_mut() {
+            last.spans.push(Span::styled(wrap::MISSING, STRONG));
+            *last = wrap::cut(last, columns);
+        }
+    }
+    lines
+}
+
+/// The tasks with their boxes in this many rows: whole if they fit, else the start of each, around
+/// the first open one.
+fn tasks(story: &StoryProgress, rows: usize, columns: usize) -> Vec<Line<'static>> {
+    let all = &story.tasks;
+    let (done, total) = if all.is_empty() {
+        (story.tasks_done, story.tasks_total)
+    } else {
+        let done = all.iter().filter(|task| task.state == TaskState::Done);
+        (done.count(), all.len())
+    };
+    if total == 0 {
+        return Vec::new();
+    }
+    let mut lines = vec![wrap::styled(format!("Tasks {done}/{total}"), DIM)];
+    let room = rows.saturating_sub(1);
+    let whole: Vec<Line<'_>> = all
+        .iter()
+        .flat_map(|it| wrap::wrap(&task(it), columns, 2))
+        .collect();
+    if whole.len() <= room {
+        lines.extend(whole);
+        return lines;
+    }
+    let short = |it: &TaskOutline| wrap::cut(&task(it), columns);
+    if all.len() <= room {
+        lines.extend(all.iter().map(short));
+        return lines;
+    }
+    // The last row says how many more there are.
+    let room = room.saturating_sub(1);
+    let open = all.iter().position(|task| task.state == TaskState::Open);
+    let first = open.unwrap_or(0).saturating_sub(1);
+    let first = first.min(all.len().saturating_sub(room));
+    lines.extend(all.iter().skip(first).take(room).map(short));
+    let more = all.len() - room.min(all.len());
+    lines.push(wrap::styled(format!("  … {more} more"), DIM));
+    lines
+}
+
+fn task(task: &TaskOutline) -> Line<'static> {
+    let (mark, style) = match task.state {
+        TaskState::Open => ("☐", PLAIN),
+        TaskState::Done => ("☑", DIM),
+        TaskState::Deferred => ("⊟", DIM),
+    };
+    wrap::styled(format!("{mark} {}", clean(&task.text)), style)
+}
+
+/// The last attempts, one line each, where there was more than one.
+fn attempts(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let count = story.attempts.len();
+    if count < 2 {
+        return Vec::new();
+    }
+    let last = story.attempts.iter().skip(count.saturating_sub(ATTEMPTS));
+    let lines = last.map(|it| wrap::cut(&attempt(story, it, now), columns));
+    std::iter::once(wrap::styled("Attempts", DIM))
+        .chain(lines)
+        .collect()
+}
+
+fn attempt(story: &StoryProgress, attempt: &AttemptProgress, now: Timestamp) -> Line<'static> {
+    let (mark, style, what) = match &attempt.state {
+        AttemptStanding::Running => {
+            let time = words::clock_between(attempt.started_at, now);
+            ("●", ACTIVE, time)
+        }
+        AttemptStanding::Succeeded => ("✓", GOOD, "done".to_owned()),
+        AttemptStanding::Failed(_) | AttemptStanding::Interrupted => {
+            let failed = failure::of(story, attempt);
+            let what = failed.map(|it| it.cause()).unwrap_or_default();
+            ("✗", failure::style(&attempt.state), what)
+        }
+    };
+    Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::raw(format!("{} ", attempt.number)),
+        Span::styled(what, DIM),
+    ])
+}
+
+/// What each gate said last about the story.
+fn gates(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let Some(header) = &run.progress.header else {
+        return Vec::new();
+    };
+    if header.gates.is_empty() {
+        let line = Line::from(vec![Span::styled("! ", WARN), Span::styled(NO_GATES, WARN)]);
+        return wrap::wrap(&line, columns, 2);
+    }
+    if story.gates.is_empty() {
+        return Vec::new();
+    }
+    let lines = header.gates.iter().map(|name| {
+        let last = story.gates.iter().rfind(|gate| gate.name == *name);
+        wrap::cut(&gate(name, last, story, now), columns)
+    });
+    std::iter::once(wrap::styled("Gates", DIM))
+        .chain(lines)
+        .collect()
+}
+
+/// Whether the failure says nothing about the work: the gate was red on the checkpoint, too.
+fn is_red_since_before(gate: &GateProgress) -> bool {
+    let is_baseline = gate.attempt.is_none() && !gate.whole;
+    gate.was_red_before || is_baseline
+}
+
+fn gate(
+    name: &str,
+    last: Option<&GateProgress>,
+    story: &StoryProgress,
+    now: Timestamp,
+) -> Line<'static> {
+    let (mark, style, what) = match last {
+        None => ("·", DIM, "has not run yet".to_owned()),
+        Some(gate) => verdict(gate, story, now),
+    };
+    Line::from(vec![
+        Span::styled(format!("{mark} "), style),
+        Span::raw(format!("{} ", clean(name))),
+        Span::styled(what, DIM),
+    ])
+}
+
+fn verdict(
+    gate: &GateProgress,
+    story: &StoryProgress,
+    now: Timestamp,
+) -> (&'static str, Style, String) {
+    let took = gate.duration.map(words::millis).map(words::elapsed);
+    let took = took.unwrap_or_default();
+    let last = story.attempts.last().map(|attempt| attempt.number);
+    match (&gate.result, gate.attempt) {
+        (Some(GateResult::Failed { .. }), _) if is_red_since_before(gate) => {
+            ("!", WARN, "red since before the run".to_owned())
+        }
+        (Some(result), Some(attempt)) if last != Some(attempt) => {
+            let what = match result {
+                GateResult::Passed => "passed".to_owned(),
+                GateResult::Failed { how, .. } => clean(how),
+            };
+            ("·", DIM, format!("{what} at attempt {attempt}"))
+        }
+        (Some(GateResult::Passed), _) => ("✓", GOOD, took),
+        (Some(GateResult::Failed { how, .. }), _) => ("✗", BAD, clean(how)),
+        (None, _) if gate.duration.is_none() => {
+            let time = words::clock_between(gate.started_at, now);
+            ("●", ACTIVE, time)
+        }
+        (None, _) => ("·", DIM, "stopped".to_owned()),
+    }
+}
