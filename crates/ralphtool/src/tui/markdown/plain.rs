@@ -33,10 +33,9 @@ pub(crate) fn last_words(text: &str) -> Option<String> {
             | Event::End(TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::Item) => {
                 end_block(&mut block);
             }
-            Event::Text(text)
-            | Event::Code(text)
-            | Event::InlineHtml(text)
-            | Event::Html(text) => block.push_str(&text),
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
+                block.push_str(&text);
+            }
             Event::SoftBreak | Event::HardBreak => end_block(&mut block),
             _ => {}
         }
