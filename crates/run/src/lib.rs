@@ -19,6 +19,7 @@
 //! | [`records`] | events, the file they are kept in, and the folds of them |
 //! | `prompt` | the prompt of an attempt |
 //! | [`agent`] | an agent of the settings as a process |
+//! | [`gate`] | the shell line of a gate, and whether it can run |
 //! | [`machine`] | the decisions, as a state machine without I/O |
 //! | [`history`], [`receipt`], [`learnings`] | past runs, what one did, and the notes agents keep for a change |
 //! | [`engine`] | repair, prepare, then the loop that performs the effects |
@@ -35,6 +36,7 @@ pub mod doctor;
 pub mod engine;
 pub mod failure;
 pub mod finishing;
+pub mod gate;
 pub mod history;
 pub mod init;
 pub mod learnings;

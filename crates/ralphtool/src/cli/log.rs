@@ -131,7 +131,7 @@ fn style(state: RunState) -> Style {
     match state {
         RunState::AtWork => STRONG,
         RunState::AllDone | RunState::StoryDone => GOOD,
-        RunState::Exhausted | RunState::Broken => BAD,
+        RunState::Exhausted | RunState::GateBroken | RunState::Broken => BAD,
         RunState::Unverified
         | RunState::Interrupted
         | RunState::Stopped

@@ -9,9 +9,10 @@ use crate::console::repository::usable_repository;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
-use crate::ui::words::count;
+use crate::ui::words::{self, count};
 use ralph_plan::change::{Story, StoryState};
 use ralph_run::failure::Failure;
+use ralph_run::gate::GatePlace;
 use ralph_run::settings::Settings;
 use ralph_vault::git::process::GitError;
 use ralph_vault::git::repository::Repository;
@@ -26,6 +27,11 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     })?;
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
     let (change, settings) = (&inputs.change, &inputs.settings);
+    GatePlace {
+        root: &repository.work_tree,
+        environment: &context.environment,
+    }
+    .refuse_broken(&settings.gates.value)?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let open = match last {
@@ -60,10 +66,17 @@ fn write_facts(
     let head = format!("`{}` would be run; nothing is touched", clean(change));
     page.styled(STRONG, head);
     let attempts = u64::from(settings.max_retries.value) + 1;
+    let gates: Vec<&str> = settings
+        .gates
+        .value
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
     let mut facts = vec![
         ("branch", format!("ralph/{change} from {original}")),
         ("agent", settings.agent.value.names().join(", else ")),
         ("attempts", format!("at most {attempts} a story")),
+        ("gates", words::gates(&gates)),
     ];
     facts.extend(resumes.map(|run| ("resumes", format!("the interrupted run {run}"))));
     page.facts(&facts, 10);

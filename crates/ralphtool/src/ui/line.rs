@@ -12,7 +12,7 @@ use ralph_run::records::event::{
     AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
     StoryCompleted, StoryStarted,
 };
-use ralph_run::records::progress::{Importance, NO_GATES};
+use ralph_run::records::progress::Importance;
 use ralph_run::settings::TamperCheck;
 
 /// How many lines of a reason are shown.
@@ -181,11 +181,11 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
         format!("{stories}; at most {attempts} each"),
         format!("on branch {branch} from {original}"),
     ];
-    let names: Vec<String> = it.gates.iter().map(|gate| clean(gate)).collect();
-    details.push(if names.is_empty() {
-        NO_GATES.to_owned()
+    let gates = words::gates(&it.gates);
+    details.push(if it.gates.is_empty() {
+        gates
     } else {
-        format!("gates: `{}`", names.join("`, `"))
+        format!("gates: {gates}")
     });
     details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
     details.extend(words::budget(&it.story_budget).map(|it| format!("budget of a story: {it}")));
@@ -239,6 +239,9 @@ fn gate_finished(it: &GateFinished) -> Line {
         GateResult::Passed => return step(GOOD, format!("gate `{gate}` passed{place} in {took}")),
         GateResult::Failed { how, .. } => clean(how),
     };
+    if it.result.cannot_run() {
+        return alert(BAD, format!("gate `{gate}` cannot run: {how}"));
+    }
     if it.baseline {
         let text = format!("gate `{gate}` is red before the story begins ({how})");
         return alert(WARN, format!("{text}; it will not fail an attempt"));

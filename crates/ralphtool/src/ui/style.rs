@@ -27,7 +27,7 @@ pub(crate) const fn of_outcome(outcome: &Outcome) -> Style {
         | Outcome::Stopped
         | Outcome::Limited { .. }
         | Outcome::Skipped { .. } => WARN.bold(),
-        Outcome::Exhausted { .. } | Outcome::Broken { .. } => BAD,
+        Outcome::Exhausted { .. } | Outcome::GateBroken { .. } | Outcome::Broken { .. } => BAD,
     }
 }
 

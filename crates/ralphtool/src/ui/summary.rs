@@ -7,6 +7,10 @@ use super::words::{self, shell};
 use ralph_run::records::event::{FinishChoice, Outcome, RunEnded, RunStarted};
 use ralph_run::records::progress::Progress;
 
+/// What to do about a gate that cannot run.
+const GATE_BROKEN_HINT: &str = "correct its `run`, install the program, or activate the environment that has it; if a \
+                                story is to write it, set `baseline = false` on the gate";
+
 /// The closing words of a run that has ended.
 pub(crate) struct Summary<'a> {
     change: String,
@@ -209,6 +213,11 @@ fn reason(outcome: &Outcome) -> Vec<String> {
                 lines.truncate(3);
                 lines.push("…".to_owned());
             }
+            lines
+        }
+        Outcome::GateBroken { reason, .. } => {
+            let mut lines = clean_lines(reason);
+            lines.push(format!("hint: {GATE_BROKEN_HINT}"));
             lines
         }
         Outcome::Limited { reason } => clean_lines(reason),

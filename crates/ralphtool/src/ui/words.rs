@@ -13,7 +13,7 @@ use ralph_run::history::RunState;
 use ralph_run::records::event::{
     BudgetLimits, FailureKind, FinishChoice, Outcome, Request, red_since_before,
 };
-use ralph_run::records::progress::{Progress, Warning};
+use ralph_run::records::progress::{NO_GATES, Progress, Warning};
 
 /// A number of things: `1 story`, `2 stories`.
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
@@ -50,6 +50,15 @@ pub(crate) fn warning(warning: &Warning) -> String {
         Some(story) => format!("story {}: {text}", clean(&story.0)),
         None => text,
     }
+}
+
+/// The gates of a run: their names, or that there are none.
+pub(crate) fn gates<T: AsRef<str>>(names: &[T]) -> String {
+    if names.is_empty() {
+        return NO_GATES.to_owned();
+    }
+    let names: Vec<String> = names.iter().map(|name| clean(name.as_ref())).collect();
+    format!("`{}`", names.join("`, `"))
 }
 
 /// What keeps the work from being verified, where the headline does not say so.
@@ -209,6 +218,7 @@ pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
             let why = failure(*kind);
             format!("story {story} used up its attempts; at the last one {why}")
         }
+        Outcome::GateBroken { gate, .. } => format!("gate `{}` cannot run", clean(gate)),
         Outcome::Stopped => "stopped on request".to_owned(),
         Outcome::Limited { .. } => "a limit ended the run".to_owned(),
         Outcome::Broken { .. } => "git or the system failed".to_owned(),
@@ -224,6 +234,7 @@ pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String
         RunState::StoryDone => "story done",
         RunState::Unverified => "done, not verified",
         RunState::Exhausted => "a story failed",
+        RunState::GateBroken => "a gate cannot run",
         RunState::Stopped => "stopped",
         RunState::Skipped => "stories skipped",
         RunState::Limited => "limited",

@@ -101,6 +101,14 @@ const SITUATIONS: &[Situation] = &[
         "error: ralphtool.toml:1:1: a gate at the end cannot keep its changes: every story is saved by then",
         || configured("[[gate]]\nrun = \"cargo fmt\"\nwhen = \"end\"\nkeep_changes = true\n"),
     ),
+    (
+        "error: gate `tests` cannot run: `pytset`: command not found",
+        || {
+            let sandbox = retry();
+            sandbox.config_and("", "[[gate]]\nname = \"tests\"\nrun = \"pytset -q\"\n");
+            said(&sandbox.run(&["loop"]).ends_with(2))
+        },
+    ),
     ("gate `tests` failed: exit code 101", || {
         gated("baseline = false")
     }),

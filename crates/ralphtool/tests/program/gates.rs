@@ -28,6 +28,99 @@ fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_gate_whose_program_is_missing_is_refused_before_anything_starts() {
+    let cases = [
+        (
+            "pytset -q",
+            "`pytset`: command not found",
+            "correct the gate's `run`, install the program, or activate the environment that has it",
+        ),
+        (
+            "cd . && pytset",
+            "`pytset`: command not found",
+            "correct the gate's `run`, install the program, or activate the environment that has it",
+        ),
+        (
+            "mytest -q",
+            "`mytest`: command not found",
+            "`.venv/bin/mytest` exists: write that in the gate's `run`, or activate its environment",
+        ),
+    ];
+    for (run, problem, hint) in cases {
+        let sandbox = gated(&format!("[[gate]]\nname = \"tests\"\nrun = \"{run}\"\n"));
+        sandbox.write(".venv/bin/mytest", "#!/bin/sh\n");
+        let program = sandbox.repo.join(".venv/bin/mytest");
+        std::fs::set_permissions(program, sandbox::mode(0o755)).unwrap();
+        let before = sandbox::listing(&sandbox.repo);
+        for command in [&["loop", "c"][..], &["loop", "c", "--dry-run"]] {
+            let output = sandbox.run(command).ends_with(2);
+            let said = format!("{}{}", output.stdout, output.stderr);
+            let want = format!("gate `tests` cannot run: {problem}");
+            assert!(said.contains(&want) && said.contains(hint), "{said}");
+        }
+        assert_eq!(sandbox.branch(), "main");
+        assert_eq!(sandbox::listing(&sandbox.repo), before);
+    }
+}
+
+#[test]
+fn a_gate_line_that_the_shell_does_not_understand_is_refused() {
+    let sandbox = gated("[[gate]]\nname = \"tests\"\nrun = \"test -e a.txt && (true\"\n");
+    let said = sandbox.run(&["loop", "c"]).ends_with(2).stderr;
+    let want = "error: gate `tests` cannot run: the shell does not understand it: ";
+    assert!(said.starts_with(want), "{said}");
+}
+
+#[test]
+fn a_gate_that_cannot_run_on_the_checkpoint_ends_the_run_with_everything_as_it_was() {
+    // The shell alone knows what these start; a story could still write the script.
+    for (run, code) in [
+        ("P=pytset; $P -q", "127: command not found"),
+        ("./no-such-check.sh", "127: command not found"),
+        ("sh -c ./a.txt", "126: not executable"),
+    ] {
+        let sandbox = gated(&format!("[[gate]]\nname = \"tests\"\nrun = \"{run}\"\n"));
+        sandbox.write("mine.txt", "uncommitted\n");
+        let before = sandbox::files(&sandbox.repo);
+        let said = sandbox.run(&["loop", "c"]).ends_with(2).stdout;
+        for part in [
+            format!("gate `tests` cannot run: exit code {code}"),
+            "`c`: gate `tests` cannot run".to_owned(),
+            "set `baseline = false` on the gate".to_owned(),
+        ] {
+            assert!(said.contains(&part), "{said}");
+        }
+        assert_eq!(sandbox.events_named("attempt_started").len(), 0);
+        assert_eq!(sandbox.branch(), "main");
+        assert_eq!(sandbox::files(&sandbox.repo), before);
+    }
+}
+
+#[test]
+fn a_gate_whose_script_a_story_writes_runs_without_a_baseline() {
+    let sandbox = gated("[[gate]]\nname = \"own\"\nrun = \"./own.sh\"\nbaseline = false\n");
+    sandbox.agent(&format!(
+        "printf '#!/bin/sh\\n' > own.sh; chmod +x own.sh\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+}
+
+#[test]
+fn a_gate_whose_program_disappears_fails_the_attempt_although_it_was_red_before() {
+    let sandbox = gated("[[gate]]\nname = \"own\"\nrun = \"./own.sh\"\n");
+    sandbox.write("own.sh", "#!/bin/sh\nexit 1\n");
+    std::fs::set_permissions(sandbox.repo.join("own.sh"), sandbox::mode(0o755)).unwrap();
+    sandbox.agent(&format!("rm own.sh\n{GOOD}"));
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    let failures = sandbox.failures();
+    let want = "1.1 gate: gate `own` failed: exit code 127: command not found";
+    assert!(failures[0].starts_with(want), "{failures:?}");
+    assert_eq!(sandbox.commits(), ["initial state"]);
+}
+
+#[test]
 fn gates_do_not_run_again_on_a_tree_that_passed() {
     let sandbox = gated("[[gate]]\nname = \"t\"\nrun = \"echo run >> ROOT/runs; true\"\n");
     let runs = |why: &str, want: usize| assert_eq!(lines(&sandbox, "runs").len(), want, "{why}");

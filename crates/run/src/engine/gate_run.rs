@@ -1,14 +1,11 @@
 //! One gate process with its own time limit, until nothing of it runs any more.
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
 use super::step::StepError;
 use super::{Happened, LEAK_GRACE, stop};
-use crate::agent::find_program;
 use crate::machine::{GateRequest, Ticket};
 use crate::policy::in_words;
 use crate::records::event::GateResult;
@@ -91,6 +88,7 @@ impl GateRunning {
             ([], true, Some(limit)) => Ok(GateResult::Failed {
                 how: format!("stopped after {}", in_words(limit)),
                 tail: ending.stderr_tail,
+                cannot_run: false,
             }),
             ([], ..) => Ok(result(&ending)),
             (survivors, ..) => Err(still_alive(survivors)),
@@ -120,19 +118,12 @@ async fn until(due: Option<Instant>) {
     }
 }
 
-/// The shell for gates: the user's own if it can be run, else `sh`.
-pub(super) fn shell(environment: &[(OsString, OsString)]) -> OsString {
-    let own = environment.iter().find(|(name, _)| name == "SHELL");
-    own.map(|(_, value)| value.as_os_str())
-        .filter(|own| find_program(own, None, Path::new("/")).is_some())
-        .unwrap_or(OsStr::new("sh"))
-        .to_owned()
-}
-
 /// What a gate's end means.
 fn result(ending: &Ending) -> GateResult {
     let how = match ending.exit {
         Exit::Code(0) => return GateResult::Passed,
+        Exit::Code(126) => "exit code 126: not executable".to_owned(),
+        Exit::Code(127) => "exit code 127: command not found".to_owned(),
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
         Exit::Unknown => "unknown end".to_owned(),
@@ -140,6 +131,7 @@ fn result(ending: &Ending) -> GateResult {
     GateResult::Failed {
         how,
         tail: ending.stderr_tail.clone(),
+        cannot_run: matches!(ending.exit, Exit::Code(126 | 127)),
     }
 }
 
@@ -151,14 +143,6 @@ mod tests {
     use ralph_process::Swept;
 
     #[test]
-    fn the_users_shell_is_used_if_it_can_be_run() {
-        let of = |own: &str| shell(&[("SHELL".into(), own.into())]);
-        assert_eq!(of("/bin/sh"), "/bin/sh");
-        assert_eq!(of("/no/such/shell"), "sh");
-        assert_eq!(shell(&[]), "sh");
-    }
-
-    #[test]
     fn only_exit_code_0_passes() {
         let end = |exit| {
             result(&Ending {
@@ -167,12 +151,15 @@ mod tests {
                 stderr_tail: "last words".into(),
             })
         };
-        let failed = |how: &str| GateResult::Failed {
+        let failed = |how: &str, cannot_run| GateResult::Failed {
             how: how.into(),
             tail: "last words".into(),
+            cannot_run,
         };
         assert_eq!(end(Exit::Code(0)), GateResult::Passed);
-        assert_eq!(end(Exit::Code(2)), failed("exit code 2"));
-        assert_eq!(end(Exit::Signal(9)), failed("signal 9"));
+        assert_eq!(end(Exit::Code(2)), failed("exit code 2", false));
+        let missing = failed("exit code 127: command not found", true);
+        assert_eq!(end(Exit::Code(127)), missing);
+        assert_eq!(end(Exit::Signal(9)), failed("signal 9", false));
     }
 }

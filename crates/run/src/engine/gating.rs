@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::path::Path;
 
-use super::gate_run::{GateEnd, GateRunning, shell};
+use super::gate_run::{GateEnd, GateRunning};
 use super::passed_gates::PassedGates;
 use super::step::{NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
 use crate::agent::git_scrubbed;
+use crate::gate::shell;
 use crate::machine::{Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
@@ -161,7 +162,11 @@ impl Engine {
             Ground::Attempt if gate.keep_changes => {
                 if let Some(how) = self.repair_plan_after(&gate).await? {
                     let tail = String::new();
-                    result = GateResult::Failed { how, tail };
+                    result = GateResult::Failed {
+                        how,
+                        tail,
+                        cannot_run: false,
+                    };
                 }
                 let accepted = self.session::<Attempt>()?.accept_gate_changes();
                 self.report_restore(accepted.map(|()| Vec::new())).await?;

@@ -13,6 +13,7 @@ use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
+use crate::gate::GatePlace;
 use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
@@ -103,6 +104,8 @@ impl PreparedRun {
         if !nothing_left {
             let root = &checkpoints.repository().work_tree;
             agents::check(&run.settings, &run.change.name, &run.environment, root)?;
+            let environment = &run.environment;
+            GatePlace { root, environment }.refuse_broken(&run.settings.gates.value)?;
         }
         os::keep_freed_memory();
         let said = run.warnings.iter();

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::checks::how_and_tail;
 use super::io::{Ground, Step};
 use super::stories::Current;
 use super::{Machine, Phase, Verdict};
@@ -155,8 +156,18 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.leave_and_end(*story, used_up.into());
         }
+        let id = &story.view.id;
+        self.announce_gate(id, gate, Ground::Checkpoint, result.clone(), duration);
+        if let GateResult::Failed {
+            how,
+            tail,
+            cannot_run: true,
+        } = &result
+        {
+            let (gate, reason) = (self.gate_name(gate), how_and_tail(how, tail));
+            return self.leave_and_end(*story, Outcome::GateBroken { gate, reason });
+        }
         self.checkpoint_verdicts.verdicts[gate] = Verdict::of(&result);
-        self.announce_gate(&story.view.id, gate, Ground::Checkpoint, result, duration);
         self.next_baseline(story)
     }
 }

@@ -157,11 +157,13 @@ impl Machine {
             return self.fail(gating.attempt, AttemptFailure::budget(used_up.reason));
         }
         gating.verdicts.push(Verdict::of(&result));
-        let GateResult::Failed { how, tail } = result else {
+        let cannot_run = result.cannot_run();
+        let GateResult::Failed { how, tail, .. } = result else {
             return self.next_gate(gating);
         };
         let name = self.gate_name(gate);
-        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red {
+        // A gate that was red and whose program is gone now checks nothing.
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && !cannot_run {
             self.warn(
                 "red_before",
                 format!("gate `{name}` is red ({how}), as it was before the attempt"),
@@ -284,10 +286,15 @@ impl Machine {
 }
 
 pub(super) fn gate_reason(name: &str, how: &str, tail: &str) -> String {
+    format!("gate `{name}` failed: {}", how_and_tail(how, tail))
+}
+
+/// How a gate ended, and below it the last lines that it printed.
+pub(super) fn how_and_tail(how: &str, tail: &str) -> String {
     let lines: Vec<&str> = tail.lines().collect();
     let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
     if last.is_empty() {
-        return format!("gate `{name}` failed: {how}");
+        return how.to_owned();
     }
-    format!("gate `{name}` failed: {how}\n{}", last.join("\n"))
+    format!("{how}\n{}", last.join("\n"))
 }

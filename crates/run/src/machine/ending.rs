@@ -141,12 +141,20 @@ impl Machine {
         if self.branch.is_none() || matches!(outcome, Outcome::Broken { .. }) {
             return self.close(outcome);
         }
+        if matches!(outcome, Outcome::GateBroken { .. }) && self.is_untried() {
+            return self.finish(outcome, FinishChoice::Abandon, false);
+        }
         match self.policy().on_finish {
             // A user who ended the program does not answer.
             OnFinish::Ask if !self.leaving => self.ask_finish(outcome),
             OnFinish::Ask | OnFinish::Keep => self.finish(outcome, FinishChoice::Keep, false),
             OnFinish::Cleanup => self.finish(outcome, FinishChoice::Cleanup, false),
         }
+    }
+
+    /// Whether nothing was tried on the branch, in this run or before it was resumed.
+    fn is_untried(&self) -> bool {
+        self.setup.resumed.is_none() && self.tally.attempts == 0
     }
 
     fn ask_finish(&mut self, outcome: Outcome) -> Phase {
@@ -178,6 +186,7 @@ impl Machine {
         match outcome {
             Outcome::AllDone | Outcome::StoryDone => 0,
             Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
+            Outcome::GateBroken { .. } => 2,
             Outcome::Limited { .. } => 3,
             Outcome::Broken { .. } => 4,
             Outcome::Stopped => match self.stop.map(|stop| stop.by) {

@@ -324,10 +324,30 @@ pub(super) fn gate_red(ticket: Ticket) -> Input {
     )
 }
 
+pub(super) fn gate_missing(ticket: Ticket) -> Input {
+    Input::Answer(
+        ticket,
+        Answer::GateEnded {
+            result: missing(),
+            duration: Duration::from_millis(1500),
+        },
+    )
+}
+
+/// The end of a gate whose program is not there.
+pub(super) fn missing() -> GateResult {
+    GateResult::Failed {
+        how: "exit code 127: command not found".to_owned(),
+        tail: "sh: 1: tset: not found\n".to_owned(),
+        cannot_run: true,
+    }
+}
+
 pub(super) fn red() -> GateResult {
     GateResult::Failed {
         how: "exit code 1".to_owned(),
         tail: "boom\n".to_owned(),
+        cannot_run: false,
     }
 }
 

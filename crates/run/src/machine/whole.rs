@@ -101,11 +101,12 @@ impl Machine {
         self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
         whole.gate += 1;
         self.note_work(gate, result != GateResult::Passed);
-        let GateResult::Failed { how, tail } = result else {
+        let cannot_run = result.cannot_run();
+        let GateResult::Failed { how, tail, .. } = result else {
             return self.next_whole(whole);
         };
         let name = self.gate_name(gate);
-        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red {
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && !cannot_run {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
             return self.next_whole(whole);

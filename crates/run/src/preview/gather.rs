@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::engine::repair::other_run;
 use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
+use crate::gate::GatePlace;
 use crate::learnings::file;
 use crate::policy::roster::never_asked;
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
@@ -82,6 +83,7 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
     let open = peek(plan.state, repository).ok().flatten();
     remarks.extend(runs(plan, repository, &vault));
     remarks.extend(agent(plan, repository));
+    remarks.extend(gates(plan, repository));
     match tree_state(&git, &repository.work_tree) {
         Ok(tree) => {
             // What lies in the tree of a run that goes on may be its last attempt's.
@@ -128,6 +130,15 @@ fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
     agents::check(plan.settings, &plan.change.name, plan.environment, root)
         .err()
         .map(|failure| failed(&failure))
+}
+
+fn gates(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {
+    let place = GatePlace {
+        root: &repository.work_tree,
+        environment: plan.environment,
+    };
+    let refused = place.refuse_broken(&plan.settings.gates.value).err();
+    refused.map(|failure| failed(&failure))
 }
 
 fn refused(error: &CheckpointError) -> Remark {

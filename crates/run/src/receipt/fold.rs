@@ -236,6 +236,7 @@ fn reason(outcome: &Outcome) -> Option<String> {
         Outcome::Exhausted { story, reason, .. } => {
             Some(format!("story `{story}` used up its attempts: {reason}"))
         }
+        Outcome::GateBroken { gate, reason } => Some(format!("gate `{gate}` cannot run: {reason}")),
         Outcome::Limited { reason } => Some(reason.clone()),
         Outcome::Broken { reason, hint } => Some(format!("{reason}\n{hint}")),
     }

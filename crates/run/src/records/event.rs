@@ -545,7 +545,23 @@ pub enum GateResult {
         how: String,
         /// The last lines it printed.
         tail: String,
+        /// The shell found no such command (exit code 127), or may not execute it (126).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cannot_run: bool,
     },
+}
+
+impl GateResult {
+    /// Whether the gate did not check anything.
+    pub const fn cannot_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                cannot_run: true,
+                ..
+            }
+        )
+    }
 }
 
 /// Why a run ended.
@@ -574,6 +590,13 @@ pub enum Outcome {
         /// Kind of its last failure.
         kind: FailureKind,
         /// Reason of its last failure.
+        reason: String,
+    },
+    /// A gate cannot run: its program is missing. Nothing was checked.
+    GateBroken {
+        /// The gate.
+        gate: String,
+        /// How it ended, and the last lines that it printed.
         reason: String,
     },
     /// The user stopped it.
@@ -612,6 +635,7 @@ impl Outcome {
         match self {
             Self::Skipped { .. }
             | Self::Exhausted { .. }
+            | Self::GateBroken { .. }
             | Self::Stopped
             | Self::Limited { .. } => true,
             Self::AllDone | Self::StoryDone | Self::Unverified { .. } | Self::Broken { .. } => {

@@ -76,6 +76,7 @@ fn how_it_ended(ended: &RunEnded) -> (Occasion, String) {
         }
         Outcome::AllDone | Outcome::StoryDone => done,
         Outcome::Unverified { gates } => format!("{}, {done}", red_since_before(gates)),
+        Outcome::GateBroken { gate, .. } => format!("gate `{gate}` cannot run, {done}"),
         Outcome::Skipped { .. } => format!("{done}, some skipped"),
         Outcome::Stopped => format!("stopped, {done}"),
         Outcome::Limited { reason } => format!("ended: {reason}, {done}"),

@@ -447,7 +447,7 @@ impl Progress {
 
     fn on_gate_finished(&mut self, finished: &GateFinished) {
         let is_red = finished.result != GateResult::Passed;
-        if finished.baseline && is_red {
+        if finished.baseline && is_red && !finished.result.cannot_run() {
             self.red_before.push(finished.gate.clone());
         }
         if finished.whole {

@@ -52,6 +52,8 @@ pub enum RunState {
     Unverified,
     /// A story used up its retries.
     Exhausted,
+    /// A gate cannot run.
+    GateBroken,
     /// The user stopped it.
     Stopped,
     /// The user skipped stories that are still open.
@@ -72,6 +74,7 @@ impl RunSummary {
                 Some(Outcome::StoryDone) => RunState::StoryDone,
                 Some(Outcome::Unverified { .. }) => RunState::Unverified,
                 Some(Outcome::Exhausted { .. }) => RunState::Exhausted,
+                Some(Outcome::GateBroken { .. }) => RunState::GateBroken,
                 Some(Outcome::Stopped) => RunState::Stopped,
                 Some(Outcome::Skipped { .. }) => RunState::Skipped,
                 Some(Outcome::Limited { .. }) => RunState::Limited,

@@ -212,7 +212,10 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         Outcome::AllDone | Outcome::StoryDone => ("✓", GOOD),
         Outcome::Unverified { .. } => ("!", WARN),
         Outcome::Stopped | Outcome::Skipped { .. } => ("‖", WARN),
-        Outcome::Exhausted { .. } | Outcome::Limited { .. } | Outcome::Broken { .. } => ("✗", BAD),
+        Outcome::Exhausted { .. }
+        | Outcome::GateBroken { .. }
+        | Outcome::Limited { .. }
+        | Outcome::Broken { .. } => ("✗", BAD),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     let unverified = words::unverified(progress).into_iter();
@@ -223,6 +226,7 @@ fn why(run: &Run) -> Vec<Line<'static>> {
             .map(|text| wrap::styled(format!("! {text}"), WARN)),
     );
     if let Outcome::Exhausted { reason, .. }
+    | Outcome::GateBroken { reason, .. }
     | Outcome::Limited { reason }
     | Outcome::Broken { reason, .. } = outcome
     {

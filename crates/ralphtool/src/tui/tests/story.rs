@@ -191,6 +191,7 @@ pub(in crate::tui) fn red() -> GateResult {
     GateResult::Failed {
         how: "exit code 101".to_owned(),
         tail: "test upload::waits ... FAILED\nassertion failed: left == right".to_owned(),
+        cannot_run: false,
     }
 }
 

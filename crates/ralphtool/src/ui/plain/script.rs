@@ -257,7 +257,12 @@ fn begin(script: &mut Script) {
         .gate(3, true, GateResult::Passed);
     let tail = "1 test failed".to_owned();
     let how = "exit code 1".to_owned();
-    script.gate(2, true, GateResult::Failed { how, tail });
+    let result = GateResult::Failed {
+        how,
+        tail,
+        cannot_run: false,
+    };
+    script.gate(2, true, result);
 }
 
 fn first_attempt(script: &mut Script) {
@@ -298,6 +303,7 @@ fn second_attempt(script: &mut Script) {
         GateResult::Failed {
             how: "exit code 101".to_owned(),
             tail: tail.clone(),
+            cannot_run: false,
         },
     );
     let reason = format!("gate `tests` ended with exit code 101; its last lines:\n{tail}");

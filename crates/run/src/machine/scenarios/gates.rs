@@ -5,7 +5,9 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::Gate;
-use crate::records::event::{Event, FailureKind, GateFinished, GateResult, GateStarted};
+use crate::records::event::{
+    Event, FailureKind, FinishChoice, GateFinished, GateResult, GateStarted,
+};
 
 fn gated(gates: Vec<Gate>) -> Policy {
     Policy { gates, ..keep() }
@@ -151,6 +153,40 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
     assert_eq!(story.gates, ["fmt"]);
 }
 
+#[test]
+fn a_gate_that_cannot_run_ends_the_run_before_an_agent_starts() {
+    let mut script = Script::start(gated(vec![gate("tests", true)]));
+    script.give(|ticket| backlog(ticket, &two_open()));
+    script.give_all(&[begin_done, looked]);
+    let broken = || Outcome::GateBroken {
+        gate: "tests".to_owned(),
+        reason: "exit code 127: command not found\nsh: 1: tset: not found".to_owned(),
+    };
+    let effects = script.give(gate_missing);
+    assert_eq!(effects[1], run_ended(broken(), 0, 0));
+    // Nothing was tried, so that nothing is left.
+    let abandons = Step::Finish(FinishChoice::Abandon);
+    assert!(matches!(&effects[2], Effect::Step(_, step) if *step == abandons));
+    assert_eq!(script.give(finished).last(), Some(&end(broken(), 2)));
+}
+
+#[test]
+fn a_gate_whose_program_is_gone_fails_the_attempt_even_if_it_was_red_before() {
+    let mut script = Script::start(gated(vec![gate("tests", true)]));
+    script.give(|ticket| backlog(ticket, &two_open()));
+    script.give_all(&[begin_done, looked, gate_red, agent_started, ended_complete]);
+    script.give(checked);
+    let effects = script.give(gate_missing);
+    let reason = "gate `tests` failed: exit code 127: command not found\nsh: 1: tset: not found";
+    assert_eq!(
+        effects,
+        [
+            ends("tests", false, missing()),
+            park(8, 1, FailureKind::Gate, reason)
+        ]
+    );
+}
+
 /// A machine whose one gate was red before story 1, which is being saved.
 fn red_before_story_1(policy: Policy) -> Script {
     let mut script = Script::start(policy);
@@ -273,6 +309,7 @@ fn a_red_gate_tells_its_last_sixty_lines() {
     let result = GateResult::Failed {
         how: "exit code 101".to_owned(),
         tail: lines.join("\n"),
+        cannot_run: false,
     };
     let effects = script.give(|ticket| {
         Input::Answer(
