@@ -366,7 +366,7 @@ impl Machine {
             (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
             (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
             (Phase::Baseline(baseline), Answer::GateEnded { result, duration }) => {
-                self.on_baseline_ended(baseline, result, duration)
+                self.on_baseline_ended(baseline, &result, duration)
             }
             (Phase::Checking(attempt), Answer::StoryChecked(check)) => {
                 self.on_checked(attempt, check)

@@ -77,7 +77,7 @@ impl Failure<'_> {
             return self.cause();
         };
         let gate = self.gate.and_then(|gate| match &gate.result {
-            Some(GateResult::Failed { how, tail }) => Some((how, tail)),
+            Some(GateResult::Failed { how, tail, .. }) => Some((how, tail)),
             _ => None,
         });
         let (what, said) = match gate {

@@ -141,7 +141,7 @@ impl Machine {
     pub(super) fn on_baseline_ended(
         &mut self,
         baseline: Baseline,
-        result: GateResult,
+        result: &GateResult,
         duration: Duration,
     ) -> Phase {
         let Baseline { story, gate } = baseline;
@@ -162,12 +162,12 @@ impl Machine {
             how,
             tail,
             cannot_run: true,
-        } = &result
+        } = result
         {
             let (gate, reason) = (self.gate_name(gate), how_and_tail(how, tail));
             return self.leave_and_end(*story, Outcome::GateBroken { gate, reason });
         }
-        self.checkpoint_verdicts.verdicts[gate] = Verdict::of(&result);
+        self.checkpoint_verdicts.verdicts[gate] = Verdict::of(result);
         self.next_baseline(story)
     }
 }
