@@ -12,12 +12,13 @@ use crate::engine::{REPAIR_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
 use crate::records::event::{Event, FinishChoice, Finished};
 use ralph_base::ids::{RunId, StoryId};
+use ralph_base::shell;
 use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
 use ralph_vault::{
-    self as vault, AfterRecovery, CheckpointError, FinishReport, OpenRun, Outline, PreparedFinish,
-    PreparedMove, PreparedUndo, Settled, Undone,
+    self as vault, AfterRecovery, CheckpointError, FinishReport, MessageTemplate, OpenRun, Outline,
+    PreparedFinish, PreparedMove, PreparedUndo, Settled, Undone,
 };
 
 /// What an interrupted run left, and what was done about it.
@@ -42,6 +43,9 @@ pub enum Action {
     Restore {
         attempt: String,
         path: Option<String>,
+        /// The run of the attempt, where a newer one has an attempt of that name.
+        #[serde(skip)]
+        in_run: Option<RunId>,
     },
     /// The last of the others is reverted.
     Undo {
@@ -54,8 +58,17 @@ impl Action {
     fn command(&self) -> String {
         match self {
             Self::Finish { choice } => format!("ralphtool finish --{}", choice_name(*choice)),
-            Self::Rewind { story } => format!("ralphtool rewind {story}"),
-            Self::Restore { attempt, .. } => format!("ralphtool attempts restore {attempt}"),
+            Self::Rewind { story } => format!("ralphtool rewind {}", word(story)),
+            Self::Restore {
+                attempt,
+                path,
+                in_run,
+            } => {
+                let mut words = vec!["ralphtool attempts restore".to_owned(), word(attempt)];
+                words.extend(path.as_deref().map(word));
+                words.extend(in_run.as_ref().map(|run| format!("--run {run}")));
+                words.join(" ")
+            }
             Self::Undo { .. } => "ralphtool undo".to_owned(),
         }
     }
@@ -77,24 +90,30 @@ impl Action {
         }
     }
 
-    fn undone(undone: &Undone) -> Self {
-        let finish = |choice| Self::Finish { choice };
+    /// What an undo reverts; `in_run` names the run of a restored attempt where its name does not.
+    fn undone(undone: &Undone, in_run: Option<RunId>) -> Self {
         match undone {
-            Undone::Keep => finish(FinishChoice::Keep),
-            Undone::Move(MoveKind::Cleanup { .. }) => finish(FinishChoice::Cleanup),
-            Undone::Move(MoveKind::Abandon) => finish(FinishChoice::Abandon),
+            Undone::Keep | Undone::Move(MoveKind::Undo) => Self::Finish {
+                choice: FinishChoice::Keep,
+            },
             Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
                 story: story.clone(),
             },
-            Undone::Move(MoveKind::RestoreAttempt { label }) => Self::Restore {
+            Undone::Move(MoveKind::RestoreAttempt { label, path }) => Self::Restore {
                 attempt: label.clone(),
-                path: None,
+                path: path.clone(),
+                in_run,
             },
-            Undone::Move(MoveKind::Undo) => Self::Undo {
-                of: Box::new(finish(FinishChoice::Keep)),
+            Undone::Move(kind) => Self::Finish {
+                choice: kind.finish().unwrap_or(FinishChoice::Keep),
             },
         }
     }
+}
+
+/// A word of a command line.
+fn word(text: &str) -> String {
+    shell::quoted(Path::new(text))
 }
 
 /// What a choice is called, also as a flag.
@@ -102,6 +121,8 @@ pub const fn choice_name(choice: FinishChoice) -> &'static str {
     match choice {
         FinishChoice::Cleanup => "cleanup",
         FinishChoice::Keep => "keep",
+        FinishChoice::Squash => "squash",
+        FinishChoice::Reword => "reword",
         FinishChoice::Abandon => "abandon",
     }
 }
@@ -123,6 +144,8 @@ pub struct Plan {
     pub branches: Vec<String>,
     /// Stories whose checkpoints go.
     pub stories: Vec<String>,
+    /// The messages of the commits the branch will have, where they are written again.
+    pub commits: Vec<String>,
     /// Files that will be written.
     pub written: Vec<String>,
     /// Files that will go to the vault.
@@ -227,8 +250,12 @@ impl Session {
         self.last_run("there is no run to finish here")
     }
 
-    /// Prepares a finish.
-    pub fn finish(&mut self, choice: FinishChoice) -> Result<Prepared, Failure> {
+    /// Prepares a finish; `template` is for the messages of reworded commits.
+    pub fn finish(
+        &mut self,
+        choice: FinishChoice,
+        template: &MessageTemplate,
+    ) -> Result<Prepared, Failure> {
         let run = self.run_to_finish()?.run;
         if self.checkpoints().open_run().is_none() && choice == FinishChoice::Keep {
             let mut plan = self.plan(Action::Finish { choice }, &run, None)?;
@@ -240,7 +267,7 @@ impl Session {
             });
         }
         self.reopen_kept()?;
-        let prepared = self.vault.prepare_finish(choice)?;
+        let prepared = self.vault.prepare_finish(choice, template)?;
         let report = prepared.report();
         let choice = report.choice;
         let mut plan = self.plan(Action::Finish { choice }, &run, prepared.outline())?;
@@ -249,7 +276,10 @@ impl Session {
             FinishChoice::Abandon => {
                 outside::at_start(self.checkpoints(), &self.lines()?, &run, None)
             }
-            FinishChoice::Cleanup | FinishChoice::Keep => None,
+            FinishChoice::Cleanup
+            | FinishChoice::Keep
+            | FinishChoice::Squash
+            | FinishChoice::Reword => None,
         };
         Ok(Prepared {
             plan,
@@ -303,6 +333,7 @@ impl Session {
         let action = Action::Restore {
             attempt: label.to_owned(),
             path: chosen.map(|path| String::from_utf8_lossy(path).into_owned()),
+            in_run: None,
         };
         Ok(Prepared {
             plan: self.plan(action, &parked.run, Some(&prepared.outline))?,
@@ -314,8 +345,9 @@ impl Session {
     /// Prepares to revert what was done last.
     pub fn undo(&mut self) -> Result<Prepared, Failure> {
         let prepared = self.vault.prepare_undo()?;
+        let in_run = self.run_to_name(&prepared)?;
         let action = Action::Undo {
-            of: Box::new(Action::undone(&prepared.of)),
+            of: Box::new(Action::undone(&prepared.of, in_run)),
         };
         let folder = self.checkpoints().run_folder(&prepared.run);
         Ok(Prepared {
@@ -323,6 +355,16 @@ impl Session {
             outside: prepared.undoes().map(|id| outside::before(&folder, id)),
             work: Work::Undo(prepared),
         })
+    }
+
+    /// The run of a restored attempt, if the attempt's name means one of a newer run.
+    fn run_to_name(&self, undo: &PreparedUndo) -> Result<Option<RunId>, Failure> {
+        let Undone::Move(MoveKind::RestoreAttempt { label, .. }) = &undo.of else {
+            return Ok(None);
+        };
+        let attempts = self.checkpoints().parked_attempts()?;
+        let is_meant = find(&attempts, label, None).is_ok_and(|found| found.run == undo.run);
+        Ok((!is_meant).then(|| undo.run.clone()))
     }
 
     /// Does what was prepared.
@@ -412,6 +454,7 @@ impl Session {
             action,
             branches: outline.branches,
             stories: Vec::new(),
+            commits: outline.commits,
             written: outline.written,
             removed: outline.removed,
             notices: messages(&outline.notices),
@@ -475,5 +518,15 @@ mod tests {
             of: Box::new(rewind),
         };
         assert_eq!(undo.way_back(), "ralphtool rewind 2");
+        let restore = Action::Restore {
+            attempt: "2.1".to_owned(),
+            path: Some("my src".to_owned()),
+            in_run: Some(RunId("run-1".to_owned())),
+        };
+        let undo = Action::Undo {
+            of: Box::new(restore),
+        };
+        let again = "ralphtool attempts restore 2.1 'my src' --run run-1";
+        assert_eq!(undo.way_back(), again);
     }
 }

@@ -391,7 +391,7 @@ fn next(state: State, finish: Option<FinishChoice>, is_left: bool) -> Vec<NextSt
         State::Finished => match finish {
             Some(FinishChoice::Keep) if is_left => vec![RESUME, FINISH, LOG],
             Some(FinishChoice::Keep) => vec![FINISH, LOG],
-            Some(FinishChoice::Cleanup | FinishChoice::Abandon) => {
+            Some(_) => {
                 vec![LOG, step("ralphtool undo", "takes the end of it back")]
             }
             None => vec![LOG],

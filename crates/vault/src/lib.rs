@@ -17,6 +17,7 @@
 //! | [`git`] | git processes, and the formats of git's files: refs, index, objects, ignore rules |
 //! | [`tree`] | manifests: what a work tree held at one moment; the walk that compares it with the disk |
 //! | [`journal`], [`store`] | the write-ahead journal and the state its lines add up to; the vault's folder |
+//! | [`commit_message`] | what commits say, and the template for it |
 //! | [`error`] | why a step failed, and notices for the user |
 //! | `repo` | the git directory: refs, HEAD, index, objects, stash, configuration, hooks |
 //! | `scan` | one scan of the work tree: what changed, and copies of it in the vault |
@@ -29,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod commit_message;
 pub mod diff;
 pub mod error;
 pub mod gc;
@@ -51,6 +53,7 @@ pub(crate) mod threads;
 pub mod tree;
 pub mod vault;
 
+pub use commit_message::MessageTemplate;
 pub use diff::shown::Diffs;
 pub use error::CheckpointError;
 pub use gc::GcPlan;

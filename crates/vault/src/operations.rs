@@ -16,6 +16,7 @@ pub(crate) mod parked_diff;
 pub(crate) mod preflight;
 pub(crate) mod restore;
 pub(crate) mod rewind;
+pub(crate) mod rewrite;
 pub(crate) mod save;
 pub(crate) mod stage_again;
 pub(crate) mod undo;

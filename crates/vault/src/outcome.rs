@@ -46,6 +46,20 @@ pub enum FinishChoice {
     Cleanup,
     /// Stay on the checkpoint branch.
     Keep,
+    /// Stay on the checkpoint branch, with all of the work in one commit.
+    Squash,
+    /// Stay on the checkpoint branch, with the title of each story as the subject of its commit.
+    Reword,
     /// Everything back to how it was before the run.
     Abandon,
+}
+
+impl FinishChoice {
+    /// True where HEAD stays on the checkpoint branch.
+    pub const fn keeps_branch(self) -> bool {
+        match self {
+            Self::Keep | Self::Squash | Self::Reword => true,
+            Self::Cleanup | Self::Abandon => false,
+        }
+    }
 }

@@ -182,6 +182,7 @@ impl Vault {
         let intent = MoveIntent {
             kind: MoveKind::RestoreAttempt {
                 label: parked.note.label.clone(),
+                path: only.map(|path| String::from_utf8_lossy(path).into_owned()),
             },
             before: now.id.clone(),
             after: after.id.clone(),

@@ -8,6 +8,7 @@ pub(crate) mod snapshot;
 
 pub(crate) mod agent_git;
 pub(crate) mod asking;
+pub(crate) mod commit_object;
 pub(crate) mod committing;
 pub(crate) mod control;
 pub(crate) mod first_index;

@@ -63,6 +63,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::commit_message::MessageTemplate;
 use crate::error::{CheckpointError, Notice, Result};
 use crate::journal::reopening;
 use crate::journal::steps::{SavedWork, StoryNote};
@@ -255,8 +256,12 @@ impl Session<Settled> {
     }
 
     /// Prepares the end of the open run; nothing is touched yet.
-    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
-        self.vault.prepare_finish(choice)
+    pub fn prepare_finish(
+        &mut self,
+        choice: FinishChoice,
+        template: &MessageTemplate,
+    ) -> Result<PreparedFinish> {
+        self.vault.prepare_finish(choice, template)
     }
 
     /// Prepares the way back to before a story; nothing is touched yet.
@@ -342,9 +347,13 @@ impl Session<AtCheckpoint> {
     }
 
     /// Prepares the end of the run; nothing is touched yet.
-    pub fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+    pub fn prepare_finish(
+        &mut self,
+        choice: FinishChoice,
+        template: &MessageTemplate,
+    ) -> Result<PreparedFinish> {
         self.make_restore_durable()?;
-        self.vault.prepare_finish(choice)
+        self.vault.prepare_finish(choice, template)
     }
 
     /// Ends the run.

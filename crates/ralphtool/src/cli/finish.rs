@@ -2,25 +2,27 @@
 //! and saying what will be done, what was done and how to revert it.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::console::context::Context;
+use crate::console::context::{Context, unfit};
 use crate::console::output::{self, ask};
 use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::clean;
-use crate::ui::words::{count, shell};
+use crate::ui::words::count;
 use ralph_base::ids::StoryId;
 use ralph_run::failure::Failure;
 use ralph_run::finishing::{
     Action, Done, Opening, Plan, Prepared, Recovered, Session, choice_name,
 };
 use ralph_run::records::event::{FinishChoice, WIRE_VERSION};
-use ralph_vault::OpenRun;
+use ralph_run::settings::PartialSettings;
+use ralph_vault::{MessageTemplate, OpenRun};
 
 /// How many names of files are listed.
 const NAMES: usize = 10;
@@ -30,9 +32,10 @@ const LABEL: usize = 9;
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool finish --cleanup             the work on your branch, uncommitted
-  ralphtool finish --abandon --dry-run   what going back to before the run would do
-  ralphtool undo                         takes a finish back";
+  ralphtool finish --cleanup             bring the changes back to your branch, uncommitted
+  ralphtool finish --squash --dry-run    show the commit it would make
+  ralphtool finish --reword              give each commit the title of its story
+  ralphtool undo                         undo the finish";
 
 /// Flags of `finish`.
 #[derive(Debug, Args)]
@@ -46,26 +49,39 @@ pub(super) struct FinishArguments {
 
 /// How a run is ended; a terminal is asked where none is given.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag, and only one can be given"
+)]
 #[group(multiple = false)]
 struct ChoiceArguments {
-    /// Back to the original branch, the work as uncommitted changes; `ralph/CHANGE` goes
+    /// Return to your branch with the changes uncommitted, and delete `ralph/CHANGE`
     #[arg(long)]
     cleanup: bool,
-    /// Stay on `ralph/CHANGE` with all commits
+    /// Stay on `ralph/CHANGE` with one commit per story
     #[arg(long)]
     keep: bool,
-    /// Put everything back exactly as it was before the run
+    /// Stay on `ralph/CHANGE` with all work in one commit
+    #[arg(long)]
+    squash: bool,
+    /// Stay on `ralph/CHANGE` with the title of each story as the subject of its commit
+    /// (setting `commit_message`)
+    #[arg(long)]
+    reword: bool,
+    /// Restore everything exactly as it was before the run
     #[arg(long)]
     abandon: bool,
 }
 
 impl ChoiceArguments {
     const fn given(&self) -> Option<FinishChoice> {
-        match (self.cleanup, self.keep, self.abandon) {
-            (true, _, _) => Some(FinishChoice::Cleanup),
-            (_, true, _) => Some(FinishChoice::Keep),
-            (_, _, true) => Some(FinishChoice::Abandon),
-            (false, false, false) => None,
+        match self {
+            Self { cleanup: true, .. } => Some(FinishChoice::Cleanup),
+            Self { keep: true, .. } => Some(FinishChoice::Keep),
+            Self { squash: true, .. } => Some(FinishChoice::Squash),
+            Self { reword: true, .. } => Some(FinishChoice::Reword),
+            Self { abandon: true, .. } => Some(FinishChoice::Abandon),
+            _ => None,
         }
     }
 }
@@ -74,10 +90,11 @@ pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<Exit
     let flags = arguments.flags;
     let given = arguments.choice.given();
     if given.is_none() && (flags.json || !output::can_ask()) {
-        return Err(Failure::refused("say how the run is to be finished")
-            .hint("`--cleanup`: back to your branch, the work as uncommitted changes")
-            .hint("`--keep`: the commits stay on the checkpoint branch")
-            .hint("`--abandon`: everything as it was before the run"));
+        let failure = Failure::refused("choose how to finish");
+        return Err(CHOICES.into_iter().fold(failure, |failure, (_, choice)| {
+            let name = choice_name(choice);
+            failure.hint(format!("`--{name}`: {}", meaning(choice, "`ralph/CHANGE`")))
+        }));
     }
     let abandons = given == Some(FinishChoice::Abandon);
     open(context, flags, abandons, |session| {
@@ -85,39 +102,72 @@ pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<Exit
             Some(choice) => Some(choice),
             None => ask_for_choice(context, session)?,
         };
-        choice.map(|choice| session.finish(choice)).transpose()
+        let Some(choice) = choice else {
+            return Ok(None);
+        };
+        let template = match choice {
+            FinishChoice::Reword => commit_message(context, session.top())?,
+            _ => MessageTemplate::default(),
+        };
+        session.finish(choice, &template).map(Some)
     })
+}
+
+/// The template of the settings.
+fn commit_message(context: &Context, top: &Path) -> Result<MessageTemplate, Failure> {
+    let loaded = context.load(top, false)?;
+    let settings = loaded.allowed(PartialSettings::default()).map_err(unfit)?;
+    output::warn(context, loaded.warnings);
+    Ok(settings.commit_message.value.clone())
+}
+
+/// The choices, each with the key that makes it.
+const CHOICES: [(&str, FinishChoice); 5] = [
+    ("c", FinishChoice::Cleanup),
+    ("k", FinishChoice::Keep),
+    ("s", FinishChoice::Squash),
+    ("r", FinishChoice::Reword),
+    ("a", FinishChoice::Abandon),
+];
+
+/// What a choice leads to.
+fn meaning(choice: FinishChoice, branch: &str) -> String {
+    match choice {
+        FinishChoice::Cleanup => "return to your branch with the changes uncommitted".to_owned(),
+        FinishChoice::Keep => format!("stay on {branch} with one commit per story"),
+        FinishChoice::Squash => format!("stay on {branch} with all work in one commit"),
+        FinishChoice::Reword => format!("stay on {branch} with story titles as commit subjects"),
+        FinishChoice::Abandon => "restore everything as it was before the run".to_owned(),
+    }
 }
 
 fn ask_for_choice(context: &Context, session: &Session) -> Result<Option<FinishChoice>, Failure> {
     let run = session.run_to_finish()?;
     let mut page = Page::new(context.paint_for(&io::stdout()));
     write_question(&mut page, &run);
-    match ask(&page.text)?.as_deref() {
-        None | Some("q") => Ok(None),
-        Some("" | "k") => Ok(Some(FinishChoice::Keep)),
-        Some("c") => Ok(Some(FinishChoice::Cleanup)),
-        Some("a") => Ok(Some(FinishChoice::Abandon)),
-        Some(other) => Err(Failure::refused(format!(
-            "`{other}` is none of c, k, a and q"
-        ))),
-    }
+    let answer = match ask(&page.text)?.as_deref() {
+        None | Some("q") => return Ok(None),
+        Some("") => "k".to_owned(),
+        Some(answer) => answer.to_owned(),
+    };
+    let found = CHOICES.into_iter().find(|(key, _)| *key == answer);
+    let unknown = || Failure::refused(format!("`{answer}` is not one of c, k, s, r, a and q"));
+    found.map_or_else(|| Err(unknown()), |(_, choice)| Ok(Some(choice)))
 }
 
 /// Writes the choices and a prompt for the answer.
 fn write_question(page: &mut Page, run: &OpenRun) {
-    let question = format!("what becomes of the run of `{}`?", run.change);
+    let question = format!("how do you want to finish the run of `{}`?", run.change);
     page.styled(STRONG, clean(&question));
-    let keep = format!("keep: its commits stay on `{}`", run.branch);
-    let cleanup = "cleanup: back to your branch, the work as uncommitted changes";
-    for (key, what) in [
-        ("c", cleanup),
-        ("k", keep.as_str()),
-        ("a", "abandon: everything as it was before the run"),
-        ("q", "nothing: the run stays as it is"),
-    ] {
-        page.line(format!("  {}  {}", page.paint(NAME, key), clean(what)));
+    let mut line = |key: &str, name: &str, what: &str| {
+        let key = page.paint(NAME, key);
+        page.line(format!("  {key}  {name}: {}", clean(what)));
+    };
+    let branch = format!("`{}`", run.branch);
+    for (key, choice) in CHOICES {
+        line(key, choice_name(choice), &meaning(choice, &branch));
     }
+    line("q", "quit", "leave the run as it is");
     page.text += "[k] ";
 }
 
@@ -125,11 +175,11 @@ fn write_question(page: &mut Page, run: &OpenRun) {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  ralphtool rewind 3 --dry-run      which checkpoints would go
-  ralphtool rewind 3                back to before story 3; then edit the plan, or
-  ralphtool resume                  do it again from there")]
+  ralphtool rewind 3 --dry-run      show which checkpoints would be removed
+  ralphtool rewind 3                go back to before story 3; then edit the plan, or
+  ralphtool resume                  do the story again")]
 pub(super) struct RewindArguments {
-    /// The story that is to be done again; it and all after it go
+    /// The story to do again; its checkpoint and all later ones are removed
     story: String,
     #[command(flatten)]
     flags: MoveFlags,
@@ -146,8 +196,8 @@ pub(super) fn rewind(arguments: &RewindArguments, context: &Context) -> Result<E
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  ralphtool undo --dry-run          what would be taken back
-  ralphtool undo                    takes it back")]
+  ralphtool undo --dry-run          show what would be undone
+  ralphtool undo                    undo it")]
 pub(super) struct UndoArguments {
     #[command(flatten)]
     flags: MoveFlags,
@@ -161,7 +211,7 @@ pub(super) fn undo(arguments: &UndoArguments, context: &Context) -> Result<ExitC
 /// Flags of every command that moves something.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(super) struct MoveFlags {
-    /// Say what would be done, and touch nothing
+    /// Show what would be done, and change nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Write one JSON object with the plan and the result, and nothing else
@@ -246,7 +296,7 @@ fn do_prepared(
         });
     }
     output::page(context, |page| match &done {
-        None => page.styled(DIM, "dry run: nothing was touched"),
+        None => page.styled(DIM, "dry run: nothing was changed"),
         Some(_) if plan.already => {}
         Some(done) => write_done(page, &plan, done),
     })
@@ -279,16 +329,14 @@ fn write_done(page: &mut Page, plan: &Plan, done: &Done) {
     page.facts(&notices, LABEL);
     let result = clean(&result(plan));
     page.line(format!("{} {result}", page.paint(GOOD, "done:")));
-    // A story's id may need quotes.
-    let way_back: Vec<String> = done.way_back.split(' ').map(shell).collect();
     let what = match plan.action {
-        Action::Undo { .. } => "does it again",
-        _ => "takes it back",
+        Action::Undo { .. } => "do it again",
+        _ => "undo this",
     };
-    let mut next = vec![(way_back.join(" "), what)];
+    let mut next = vec![(clean(&done.way_back), what)];
     if done.is_open {
-        next.push(("ralphtool resume".to_owned(), "goes on with the run"));
-        next.push(("ralphtool finish".to_owned(), "ends it"));
+        next.push(("ralphtool resume".to_owned(), "resume the run"));
+        next.push(("ralphtool finish".to_owned(), "end it"));
     }
     page.commands(&next);
 }
@@ -298,38 +346,50 @@ fn headline(plan: &Plan) -> String {
     match &plan.action {
         Action::Finish { choice } => {
             let what = match choice {
-                _ if plan.already => format!("the run of `{change}` is kept already"),
+                _ if plan.already => format!("the run of `{change}` is already kept"),
                 FinishChoice::Cleanup => {
-                    format!("the work of `{change}` goes home as uncommitted changes")
+                    let to = plan.head.as_deref().unwrap_or("your branch");
+                    format!("move the work of `{change}` to `{to}` as uncommitted changes")
                 }
-                FinishChoice::Keep => format!("the commits of `{change}` stay on `{branch}`"),
+                FinishChoice::Keep => format!("keep the commits of `{change}` on `{branch}`"),
+                FinishChoice::Squash => {
+                    format!("put all work of `{change}` into one commit on `{branch}`")
+                }
+                FinishChoice::Reword => {
+                    format!("write new messages for the commits of `{change}` on `{branch}`")
+                }
                 FinishChoice::Abandon => {
-                    format!("everything goes back to before the run of `{change}`")
+                    format!("restore everything as it was before the run of `{change}`")
                 }
             };
             format!("{}: {what}", choice_name(*choice))
         }
         Action::Rewind { story } => {
-            format!("rewind: the run of `{change}` goes back to before story {story}")
+            format!("rewind: take the run of `{change}` back to before story {story}")
         }
-        Action::Restore { attempt, path } => match path {
+        Action::Restore { attempt, path, .. } => match path {
             Some(path) => format!("restore: `{path}` as attempt {attempt} left it"),
             None => format!("restore: the files as attempt {attempt} left them"),
         },
-        Action::Undo { of } => format!("undo: {} is taken back", noun(of)),
+        Action::Undo { of } => format!("undo: revert {}", noun(of)),
     }
 }
 
 fn details(plan: &Plan) -> Vec<(&'static str, String)> {
     let mut details = Vec::new();
     if let Some(head) = &plan.head {
-        details.push(("HEAD", format!("will be on `{head}`")));
+        let verb = match &plan.action {
+            Action::Finish { choice } if choice.keeps_branch() => "stays",
+            _ => "will be",
+        };
+        details.push(("HEAD", format!("{verb} on `{head}`")));
     }
     details.extend(plan.branches.iter().map(|it| ("branch", it.clone())));
     if !plan.stories.is_empty() {
-        let text = "their checkpoints go, and stay in the vault";
-        details.push(("stories", format!("{text}: {}", plan.stories.join(", "))));
+        let text = "their checkpoints will be removed (they stay in the vault)";
+        details.push(("stories", format!("{}: {text}", plan.stories.join(", "))));
     }
+    details.extend(commits(&plan.commits));
     if !plan.written.is_empty() {
         details.push(("writes", files(&plan.written)));
     }
@@ -337,10 +397,25 @@ fn details(plan: &Plan) -> Vec<(&'static str, String)> {
         details.push(("to vault", files(&plan.removed)));
     }
     if plan.written.is_empty() && plan.removed.is_empty() && plan.head.is_some() {
-        details.push(("files", "none is touched".to_owned()));
+        details.push(("files", "unchanged".to_owned()));
     }
     details.extend(plan.notices.iter().map(|it| ("note", it.clone())));
     details
+}
+
+/// The subjects of commits; of a single one all of its message.
+fn commits(messages: &[String]) -> Vec<(&'static str, String)> {
+    let lines: Vec<&str> = match messages {
+        [message] => message.lines().filter(|line| !line.is_empty()).collect(),
+        messages => messages.iter().filter_map(|it| it.lines().next()).collect(),
+    };
+    let labels = std::iter::once("commit").chain(std::iter::repeat(""));
+    let lines = lines.into_iter().map(str::to_owned);
+    let mut found: Vec<_> = labels.zip(lines).collect();
+    if let ([_, _, ..], Some(first)) = (messages, found.first_mut()) {
+        first.0 = "commits";
+    }
+    found
 }
 
 fn result(plan: &Plan) -> String {
@@ -348,11 +423,13 @@ fn result(plan: &Plan) -> String {
     match &plan.action {
         Action::Finish { choice } => match choice {
             FinishChoice::Cleanup => {
-                format!("HEAD is on `{head}`, the work is there as uncommitted changes")
+                format!("you are on `{head}`, with the changes uncommitted")
             }
             FinishChoice::Keep => format!("the commits are on `{}`", plan.branch),
+            FinishChoice::Squash => format!("`{}` has all work in one commit", plan.branch),
+            FinishChoice::Reword => format!("`{}` has the new messages", plan.branch),
             FinishChoice::Abandon => {
-                format!("HEAD is on `{head}`, everything is as it was before the run")
+                format!("you are on `{head}`, and everything is as it was before the run")
             }
         },
         Action::Rewind { story } => format!("the run is at the checkpoint before story {story}"),
@@ -360,8 +437,8 @@ fn result(plan: &Plan) -> String {
             format!("the files of attempt {attempt} are in the tree")
         }
         Action::Undo { of } => match of.as_ref() {
-            Action::Finish { .. } => format!("{} is taken back, the run is open again", noun(of)),
-            of => format!("{} is taken back", noun(of)),
+            Action::Finish { .. } => format!("{} is undone, and the run is open again", noun(of)),
+            of => format!("{} is undone", noun(of)),
         },
     }
 }
@@ -393,8 +470,11 @@ mod tests {
             branch: "ralph/add-retry".to_owned(),
             already: false,
             head: Some("main".to_owned()),
-            branches: vec!["`ralph/add-retry` goes; its tip abc is kept in the vault".to_owned()],
+            branches: vec![
+                "`ralph/add-retry` will be deleted; its tip abc stays in the vault".to_owned(),
+            ],
             stories: vec!["2".to_owned(), "3".to_owned()],
+            commits: Vec::new(),
             written: names(12, "new"),
             removed: names(1, "old"),
             notices: vec!["\u{1b}[2Jsomething to know".to_owned()],
@@ -407,6 +487,7 @@ mod tests {
         let restore = Action::Restore {
             attempt: "2.1".to_owned(),
             path: Some("src".to_owned()),
+            in_run: None,
         };
         let rewind = Action::Rewind {
             story: "2".to_owned(),
@@ -417,6 +498,8 @@ mod tests {
         let actions = [
             finish(FinishChoice::Cleanup),
             finish(FinishChoice::Keep),
+            finish(FinishChoice::Squash),
+            finish(FinishChoice::Reword),
             finish(FinishChoice::Abandon),
             undo(&finish(FinishChoice::Abandon)),
             undo(&rewind),
@@ -425,7 +508,20 @@ mod tests {
         ];
         let mut page = Page::new(Paint::Plain);
         for action in actions {
-            let plan = plan(action);
+            let mut plan = plan(action);
+            plan.commits = match plan.action {
+                Action::Finish {
+                    choice: FinishChoice::Squash,
+                } => {
+                    vec!["Add retry\n\n- Count\n- Wait\n".to_owned()]
+                }
+                Action::Finish {
+                    choice: FinishChoice::Reword,
+                } => {
+                    vec!["Count\n\nStory: 1\n".to_owned(), "Wait\n".to_owned()]
+                }
+                _ => Vec::new(),
+            };
             let done = Done {
                 is_open: matches!(plan.action, Action::Undo { .. } | Action::Rewind { .. }),
                 way_back: plan.action.way_back(),

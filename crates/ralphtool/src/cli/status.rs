@@ -219,6 +219,8 @@ fn headline(status: &Status, now: &Zoned) -> String {
                 None => why,
                 Some(FinishChoice::Keep) => format!("{why}; its branch is kept"),
                 Some(FinishChoice::Cleanup) => format!("{why}; cleaned up"),
+                Some(FinishChoice::Squash) => format!("{why}; squashed into one commit"),
+                Some(FinishChoice::Reword) => format!("{why}; kept, commits reworded"),
                 Some(FinishChoice::Abandon) => format!("{why}; abandoned"),
             }
         }

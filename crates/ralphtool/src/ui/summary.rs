@@ -98,6 +98,8 @@ impl<'a> Summary<'a> {
         match finished.choice {
             FinishChoice::Cleanup => format!("{head}, the work as uncommitted changes"),
             FinishChoice::Keep => format!("{}, one commit a story", self.branch),
+            FinishChoice::Squash => format!("{}, all work in one commit", self.branch),
+            FinishChoice::Reword => format!("{}, one commit per story", self.branch),
             FinishChoice::Abandon => format!("{head}, everything as it was before the run"),
         }
     }

@@ -160,6 +160,8 @@ pub(crate) const fn finish(choice: FinishChoice) -> &'static str {
     match choice {
         FinishChoice::Cleanup => "cleaning up",
         FinishChoice::Keep => "keeping the branch",
+        FinishChoice::Squash => "squashing the commits",
+        FinishChoice::Reword => "rewording the commits",
         FinishChoice::Abandon => "abandoning the run",
     }
 }
@@ -244,6 +246,8 @@ pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String
         None => state.to_owned(),
         Some(FinishChoice::Cleanup) => format!("{state}, cleaned up"),
         Some(FinishChoice::Keep) => format!("{state}, kept"),
+        Some(FinishChoice::Squash) => format!("{state}, squashed"),
+        Some(FinishChoice::Reword) => format!("{state}, reworded"),
         Some(FinishChoice::Abandon) => format!("{state}, abandoned"),
     }
 }

@@ -84,13 +84,17 @@ impl History {
         }
     }
 
-    /// Success with commits of the agent's, failure, a red gate, keep, cleanup, undo, rewind,
+    /// Success with commits of the agent's, failure, a red gate, keep, cleanup, squash, reword, undo, rewind,
     /// resume, a parked attempt restored, abandon.
     pub(crate) fn whole() -> Self {
         Self {
             acts: vec![
                 act("loop c --on-finish keep", KEPT),
                 act("finish --cleanup", MOVED),
+                act("undo", MOVED),
+                act("finish --squash", MOVED),
+                act("undo", MOVED),
+                act("finish --reword", MOVED),
                 act("undo", MOVED),
                 act("rewind 2", MOVED),
                 act("resume --on-finish keep", KEPT),

@@ -124,7 +124,7 @@ fn abandon_is_refused_where_the_original_branch_has_moved() {
     has(&told, "--cleanup");
     assert_eq!(seen(&sandbox), before);
     // The refusal left the run a kept one.
-    has(&ok(&sandbox, &["finish", "--keep"]), "kept already");
+    has(&ok(&sandbox, &["finish", "--keep"]), "already kept");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn cleanup_of_a_kept_run_restores_staging_and_undo_restores_the_branch() {
     let kept = seen(&sandbox);
     let tree = files(&sandbox.repo);
     let told = ok(&sandbox, &["finish", "--cleanup"]);
-    has(&told, "none is touched");
+    has(&told, "files     unchanged");
     assert_eq!(files(&sandbox.repo), tree);
     assert_eq!(sandbox.branch(), "main");
     let status = sandbox.git("status --porcelain");
@@ -262,7 +262,7 @@ fn cleanup_that_would_conflict_changes_nothing_and_names_two_ways_to_continue() 
     has(&told, "git merge main");
     has(&told, "git merge --squash ralph/c");
     assert_eq!(seen(&sandbox), before);
-    has(&ok(&sandbox, &["finish", "--keep"]), "kept already");
+    has(&ok(&sandbox, &["finish", "--keep"]), "already kept");
 }
 
 #[test]
@@ -323,13 +323,13 @@ fn keep_ends_an_open_run_and_undo_reopens_it() {
     let before = seen(&sandbox);
     has(
         &ok(&sandbox, &["undo"]),
-        "the keep is taken back, the run is open again",
+        "the keep is undone, and the run is open again",
     );
     has(
         &ok(&sandbox, &["finish", "--keep"]),
         "the commits are on `ralph/c`",
     );
-    has(&ok(&sandbox, &["finish", "--keep"]), "kept already");
+    has(&ok(&sandbox, &["finish", "--keep"]), "already kept");
     assert_eq!(seen(&sandbox), before);
 }
 
@@ -347,7 +347,7 @@ fn a_rewound_story_is_done_again_under_a_new_number() {
     let told = ok(&sandbox, &["rewind", "2"]);
     has(
         &told,
-        "stories   their checkpoints go, and stay in the vault: 2",
+        "stories   2: their checkpoints will be removed (they stay in the vault)",
     );
     has(&told, "to vault  1 file: story-2.txt");
     has(&told, "ralphtool resume");
@@ -391,7 +391,7 @@ fn a_story_without_a_checkpoint_cannot_be_rewound_to() {
     has(&told, "no checkpoint of story `2`");
     has(&told, "stories done in this run: 1");
     assert_eq!(seen(&sandbox), before);
-    has(&ok(&sandbox, &["finish", "--keep"]), "kept already");
+    has(&ok(&sandbox, &["finish", "--keep"]), "already kept");
 }
 
 #[test]
@@ -571,7 +571,8 @@ fn an_attempt_is_restored_whole_or_in_part_and_that_can_be_undone() {
     ok(&sandbox, &["attempts", "restore", "2.2", "dir"]);
     assert_eq!(sandbox.read("dir/b.txt"), "try 2\n");
     assert!(!sandbox.exists("junk.txt"));
-    ok(&sandbox, &["undo"]);
+    let told = ok(&sandbox, &["undo"]);
+    has(&told, "ralphtool attempts restore 2.2 dir  do it again");
     let folder = sandbox.repo.join("dir");
     let folder = folder.to_str().unwrap();
     ok(
@@ -617,6 +618,12 @@ fn an_attempt_name_means_the_attempt_of_the_newest_run() {
         &ok(&sandbox, &["attempts", "show", "2.1"]),
         "no fortune with",
     );
+    ok(&sandbox, &["attempts", "restore", "2.1", "--run", &old]);
+    let told = ok(&sandbox, &["undo"]);
+    has(
+        &told,
+        &format!("ralphtool attempts restore 2.1 --run {old}  do it again"),
+    );
     let told = ok(&sandbox, &["attempts", "show", "2.1", "--run", &old]);
     has(&told, "no luck with");
     has(&told, &format!("restore 2.1 --run {old}"));
@@ -640,16 +647,18 @@ fn a_dry_run_touches_nothing_and_json_is_one_object() {
     half(&sandbox);
     let before = seen(&sandbox);
     let journal = fs::read(sandbox.vault().join("journal")).unwrap();
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 7] = [
         &["finish", "--cleanup"],
         &["finish", "--abandon"],
         &["undo"],
         &["rewind", "1"],
         &["attempts", "restore", "2.1"],
+        &["finish", "--squash"],
+        &["finish", "--reword"],
     ];
     for command in commands {
         let told = ok(&sandbox, &[command, &["--dry-run"]].concat());
-        has(&told, "dry run: nothing was touched");
+        has(&told, "dry run: nothing was changed");
         let said = json(&sandbox, &[command, &["--dry-run", "--json"]].concat());
         assert_eq!(said["dry_run"], true);
         assert_eq!(said["result"], Value::Null);
@@ -663,6 +672,10 @@ fn a_dry_run_touches_nothing_and_json_is_one_object() {
         commands[3],
         commands[2],
         commands[1],
+        commands[2],
+        commands[5],
+        commands[2],
+        commands[6],
         commands[2],
         commands[0],
     ] {

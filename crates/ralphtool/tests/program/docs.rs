@@ -160,7 +160,7 @@ const SITUATIONS: &[Situation] = &[
         "error: another ralphtool works in this tree: process 2449 since 2026-11-16 11:30:45 UTC",
         beside_another,
     ),
-    ("error: say how the run is to be finished", || {
+    ("error: choose how to finish", || {
         said(&after_a_run().run(&["finish"]))
     }),
     ("error: there is nothing to undo", || {

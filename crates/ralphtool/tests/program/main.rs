@@ -17,6 +17,7 @@ mod beside;
 mod broken;
 mod budgets;
 mod commands;
+mod commits;
 mod crash;
 mod custom_agents;
 mod demo;

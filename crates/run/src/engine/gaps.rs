@@ -206,17 +206,16 @@ fn kept(begun: &BeginIntent, changed_files: usize) -> Event {
 }
 
 fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
-    let (choice, head, changed_files) = match kind {
-        MoveKind::Cleanup { changed_files } => (
-            FinishChoice::Cleanup,
-            begun.original.recorded(),
-            *changed_files,
-        ),
-        MoveKind::Abandon => (FinishChoice::Abandon, begun.head.recorded(), 0),
+    let (head, changed_files) = match kind {
+        MoveKind::Cleanup { changed_files } => (begun.original.recorded(), *changed_files),
+        MoveKind::Squash { changed_files } | MoveKind::Reword { changed_files } => {
+            (short(&begun.branch), *changed_files)
+        }
+        MoveKind::Abandon => (begun.head.recorded(), 0),
         MoveKind::Rewind { .. } | MoveKind::RestoreAttempt { .. } | MoveKind::Undo => return None,
     };
     Some(Event::Finished(Finished {
-        choice,
+        choice: kind.finish()?,
         head,
         branch: short(&begun.branch),
         changed_files,

@@ -229,13 +229,17 @@ impl Engine {
                 return Err(wrong_state());
             }
         };
-        let prepared = match session.prepare_finish(choice) {
+        let template = &self.run.settings.commit_message.value;
+        let prepared = match session.prepare_finish(choice, template) {
             Ok(prepared) => prepared,
             Err(error) => return Err(self.put_failed(NOT_FINISHED, Failed { session, error })),
         };
         let displaced = match choice {
             FinishChoice::Abandon => outside::keep_for_abandon(session.vault(), &prepared),
-            FinishChoice::Cleanup | FinishChoice::Keep => Ok(None),
+            FinishChoice::Cleanup
+            | FinishChoice::Keep
+            | FinishChoice::Squash
+            | FinishChoice::Reword => Ok(None),
         };
         let displaced = match displaced {
             Ok(displaced) => displaced,

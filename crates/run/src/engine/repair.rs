@@ -18,7 +18,9 @@ use ralph_vault::Vault;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
 use ralph_vault::store::where_now;
-use ralph_vault::{AfterRecovery, CheckpointError, Failed, OpenRun, Opened, Session, Settled};
+use ralph_vault::{
+    AfterRecovery, CheckpointError, Failed, MessageTemplate, OpenRun, Opened, Session, Settled,
+};
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
@@ -131,7 +133,7 @@ pub(crate) async fn repair(
         follow_move(settled.vault(), &run, &id)?;
     }
     if fresh && let Some(open) = settled.vault().open_run() {
-        let prepared = settled.prepare_finish(FinishChoice::Keep);
+        let prepared = settled.prepare_finish(FinishChoice::Keep, &MessageTemplate::default());
         let prepared = prepared.map_err(|error| not_repaired(&error))?;
         let finished = settled.finish(prepared).map_err(Failed::into_error);
         let (kept, report) = finished.map_err(|error| not_repaired(&error))?;

@@ -16,6 +16,7 @@ use super::{GateSettings, NotifySettings, OnFinish, Origin, SettingsProblem, Sou
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
+use ralph_vault::MessageTemplate;
 use ralph_vault::tree::guard::Limits;
 
 /// A setting that was resolved: an option, unless it has a default.
@@ -137,7 +138,9 @@ macro_rules! settings {
                 let mut lines = Vec::new();
                 $($(if let Some(it) = resolved!(given self.$field $(, $default)?) {
                     let name = concat!($prefix, $key);
-                    lines.push((name, it.value.to_string(), it.origin.to_string()));
+                    // One line each.
+                    let value = it.value.to_string().replace('\n', "\\n");
+                    lines.push((name, value, it.origin.to_string()));
                 })*)*
                 lines
             }
@@ -160,6 +163,10 @@ settings! {
             variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
             "What to do with the branch at the end: `ask` (without a terminal: keep), `cleanup` (return to\n\
              your branch, with the changes uncommitted) or `keep`.";
+        "commit_message" => commit_message: MessageTemplate = MessageTemplate::default(),
+            variable "RALPHTOOL_COMMIT_MESSAGE",
+            "The message of each story's commit after `ralphtool finish --reword`. Placeholders: {id}, {title},\n\
+             {change}, {run}, {attempts}, {gates}, {trailers}.";
         "strict_tasks" => strict_tasks: bool = false, variable "RALPHTOOL_STRICT_TASKS",
             "Whether a task that the agent did not tick fails the attempt; otherwise ralphtool ticks it.";
         "require_changes" => require_changes: bool = false, variable "RALPHTOOL_REQUIRE_CHANGES",

@@ -11,6 +11,7 @@ use crate::words;
 use ralph_base::allowance::{CostLimit, Rate, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
+use ralph_vault::MessageTemplate;
 
 /// A value of a settings file.
 pub(super) type Item<'i> = Spanned<DeValue<'i>>;
@@ -120,6 +121,7 @@ impl Kind {
 /// A string as TOML has it.
 pub fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    let escaped = escaped.replace('\n', "\\n");
     format!("\"{escaped}\"")
 }
 
@@ -218,6 +220,7 @@ read! {
     SizeLimit => Self, Kind::Size, |item| limit(item, "a size such as \"50MB\"");
     CostLimit => Self, Kind::Money, |item| amount(item, "an amount such as 2.50");
     TokenLimit => Self, Kind::Tokens, |item| amount(item, "a number such as 500_000");
+    MessageTemplate => Self, Kind::Text, choice;
     Rate => Self, Kind::Money, |item| amount(item, "an amount such as 2.50");
 }
 
@@ -306,7 +309,7 @@ fn amount<T: FromStr<Err: Display>>(item: &Item<'_>, wanted: &str) -> Result<T, 
     }
 }
 
-/// A string that is one of the names of a type.
+/// A string that a type can be read from, such as one of its names.
 pub(super) fn choice<T: FromStr<Err: Display>>(item: &Item<'_>) -> Result<T, Mistake> {
     parsed(item, &string(item)?)
 }

@@ -164,6 +164,12 @@ impl RunState {
         (ended.choice == FinishChoice::Keep).then_some(&ended.run)
     }
 
+    /// The run that ended last and left its work on its branch.
+    pub(crate) fn on_branch(&self) -> Option<&Current> {
+        let ended = self.ended.as_ref()?;
+        ended.choice.keeps_branch().then_some(&ended.run)
+    }
+
     /// The run that is open, that ended last, or whose end can be undone.
     pub(crate) fn last_run(&self) -> Option<&Current> {
         let ended = self.ended.as_ref().map(|ended| &ended.run);
@@ -227,7 +233,7 @@ impl RunState {
             }
             Step::MoveGivenUp => {
                 if let Some((_, intent)) = self.moving.take()
-                    && matches!(intent.kind, MoveKind::Cleanup { .. } | MoveKind::Abandon)
+                    && intent.kind.finish().is_some()
                 {
                     self.end(FinishChoice::Keep);
                 }
@@ -279,7 +285,11 @@ impl RunState {
         }
         self.remember(run, Act::Moved(Box::new(intent.clone())));
         match &intent.kind {
-            MoveKind::Cleanup { .. } => self.end(FinishChoice::Cleanup),
+            MoveKind::Cleanup { .. } | MoveKind::Squash { .. } | MoveKind::Reword { .. } => {
+                if let Some(choice) = intent.kind.finish() {
+                    self.end(choice);
+                }
+            }
             MoveKind::Abandon => {
                 let abandoned = self.current.take();
                 self.ended = abandoned.and_then(|run| run.followed.map(|it| *it));

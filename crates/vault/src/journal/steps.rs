@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::Head;
 use crate::journal::reopening::Reopening;
-use crate::outcome::FailureKind;
+use crate::outcome::{FailureKind, FinishChoice};
 use ralph_base::durability;
 use ralph_base::files::{FileError, Tried, open_append, read_if_present, sync_file_system};
 use ralph_base::ids::{AttemptId, RunId, StoryId};
@@ -230,6 +230,16 @@ pub enum MoveKind {
     },
     /// Everything goes back to how it was before the run.
     Abandon,
+    /// All of the work becomes one commit on the run's branch.
+    Squash {
+        /// Files that differ from where the run began.
+        changed_files: usize,
+    },
+    /// The commits of the run's branch get other messages.
+    Reword {
+        /// Files that differ from where the run began.
+        changed_files: usize,
+    },
     /// Back to the checkpoint before a story.
     Rewind {
         story: String,
@@ -238,9 +248,27 @@ pub enum MoveKind {
     },
     /// Files of a parked attempt come back into the tree.
     #[serde(rename = "put_back")]
-    RestoreAttempt { label: String },
+    RestoreAttempt {
+        label: String,
+        /// Only what is at or below it, where that can be written down.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+    },
     /// The last move is undone.
     Undo,
+}
+
+impl MoveKind {
+    /// The way of finishing a run that it is; none where the run goes on.
+    pub const fn finish(&self) -> Option<FinishChoice> {
+        match self {
+            Self::Cleanup { .. } => Some(FinishChoice::Cleanup),
+            Self::Abandon => Some(FinishChoice::Abandon),
+            Self::Squash { .. } => Some(FinishChoice::Squash),
+            Self::Reword { .. } => Some(FinishChoice::Reword),
+            Self::Rewind { .. } | Self::RestoreAttempt { .. } | Self::Undo => None,
+        }
+    }
 }
 
 /// One branch in a move. Where both ends are the same, it only must be there.

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::commit_message::INITIAL;
 use crate::error::{Notice, Result};
 use crate::git::access::Reason;
 use crate::git::index::Listed;
@@ -118,7 +119,7 @@ impl Vault {
 
         let stored = self.store_first_tree(control)?;
         let parents: Vec<ObjectId> = head.commit().into_iter().collect();
-        let message = format!("initial state\n\nRun: {run}\nChange: {change}\n");
+        let message = format!("{INITIAL}\n\nRun: {run}\nChange: {change}\n");
         let commit = self.repo.commit(&NewCommit {
             tree: stored.tree,
             parents: &parents,
@@ -274,7 +275,7 @@ impl Log {
     /// The branch or commit to return to: where the user is, or, on the branch of a kept run, where
     /// that run began.
     fn original(&self, branch: &str, head: &Head) -> Head {
-        match (self.state.kept(), head) {
+        match (self.state.on_branch(), head) {
             (Some(kept), Head::Branch { name, .. })
                 if name == branch && kept.intent.branch == *branch =>
             {

@@ -1,4 +1,4 @@
-//! Finish: the branch is kept; or HEAD goes back to the original branch, with all of the run's changes
+//! Finish: the branch is kept, as it is or with its commits written again; or HEAD goes back to the original branch, with all of the run's changes
 //! as uncommitted modifications; or everything is restored to how it was before the run.
 
 use std::path::Path;
@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::incoming::Home;
 use super::moving::{Outline, PreparedMove, Present, same_place};
+use super::rewrite::Rewrite;
+use crate::commit_message::MessageTemplate;
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
@@ -13,6 +15,7 @@ use crate::journal::run_state::Current;
 use crate::journal::steps::{BeginIntent, MoveIntent, MoveKind, RefMove, Step};
 use crate::outcome::FinishChoice;
 use crate::repo::Repo;
+use crate::repo::commit_object::CommitBytes;
 use crate::repo::git_copy::{self, GitCopy};
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::Manifest;
@@ -38,6 +41,8 @@ pub struct PreparedFinish {
     report: FinishReport,
     /// None where the branch is only kept.
     prepared: Option<PreparedMove>,
+    /// Commits that the move leads to, and that are still to be written.
+    commits: Vec<CommitBytes>,
 }
 
 impl PreparedFinish {
@@ -66,12 +71,16 @@ impl Vault {
     /// Ends the open run.
     #[cfg(test)]
     pub(crate) fn finish(&mut self, choice: FinishChoice) -> Result<FinishReport> {
-        let prepared = self.prepare_finish(choice)?;
+        let prepared = self.prepare_finish(choice, &MessageTemplate::default())?;
         self.carry_out_finish(prepared)
     }
 
     /// Makes a finish ready.
-    pub(crate) fn prepare_finish(&mut self, choice: FinishChoice) -> Result<PreparedFinish> {
+    pub(crate) fn prepare_finish(
+        &mut self,
+        choice: FinishChoice,
+        template: &MessageTemplate,
+    ) -> Result<PreparedFinish> {
         let current = self.log.current()?;
         self.repo.objects.return_pruned()?;
         let (choice, mut notices) = possible(&current, choice);
@@ -90,8 +99,20 @@ impl Vault {
             changed_files,
             notices,
         };
+        let mut commits = Vec::new();
         let prepared = match choice {
             FinishChoice::Keep => None,
+            FinishChoice::Squash | FinishChoice::Reword => {
+                let rewrite = match choice {
+                    FinishChoice::Squash => Rewrite::Squash,
+                    _ => Rewrite::Reword { template },
+                };
+                let tip = existing_tip(&current, &refs)?;
+                self.repo.refuse_elsewhere(&current, &head)?;
+                let prepared = self.prepare_rewrite(&current, &refs, tip, rewrite)?;
+                commits = prepared.commits;
+                Some(prepared.prepared)
+            }
             FinishChoice::Cleanup => {
                 report.head = current.intent.original.recorded();
                 Some(self.prepare_cleanup(&current, &refs, head, changed_files)?)
@@ -101,7 +122,11 @@ impl Vault {
                 Some(self.prepare_abandon(&current, &refs, head)?)
             }
         };
-        Ok(PreparedFinish { report, prepared })
+        Ok(PreparedFinish {
+            report,
+            prepared,
+            commits,
+        })
     }
 
     /// Carries a finish out.
@@ -109,12 +134,18 @@ impl Vault {
         let PreparedFinish {
             mut report,
             prepared,
+            commits,
         } = prepared;
         let BeginIntent { run, branch, .. } = self.log.current()?.intent;
         // A branch may be rewritten or deleted later: its tip is kept.
         if let Some(tip) = self.repo.observe()?.0.get(&branch) {
             let name = format!("refs/archive/{run}/end");
             self.repo.archive(&name, *tip)?;
+        }
+        if let Some(tip) = commits.last() {
+            self.repo.write_commits(&commits)?;
+            let name = format!("refs/archive/{run}/rewritten");
+            self.repo.archive(&name, tip.id)?;
         }
         match prepared {
             None => {
@@ -139,7 +170,7 @@ impl Vault {
         head: Head,
         changed_files: usize,
     ) -> Result<PreparedMove> {
-        let tip = tip(current, refs)?;
+        let tip = existing_tip(current, refs)?;
         self.repo.refuse_elsewhere(current, &head)?;
         let home = self.repo.home(current, refs, tip)?;
         let base = self.checkpoint()?;
@@ -258,7 +289,7 @@ impl Vault {
 }
 
 impl Repo {
-    fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
+    pub(crate) fn changed_since_start(&self, current: &Current, tip: ObjectId) -> Result<usize> {
         let changed = self.changed_between(&current.intent.commit.to_string(), &tip.to_string())?;
         Ok(changed.len())
     }
@@ -330,7 +361,7 @@ impl Repo {
     }
 }
 
-fn tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
+fn existing_tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
     refs.get(&current.intent.branch).copied().ok_or_else(|| {
         let (branch, commit) = (short(&current.intent.branch), current.commit);
         CheckpointError::refused(

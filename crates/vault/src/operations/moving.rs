@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::converge::{Goal, Reach};
 use crate::error::{Notice, Result};
+use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove, STASH, Step};
@@ -46,6 +47,8 @@ pub struct Outline {
     pub head: String,
     /// Branches that change: a sentence each.
     pub branches: Vec<String>,
+    /// The messages of the commits the branch will have, where they are written again.
+    pub commits: Vec<String>,
     /// Files that will be written.
     pub written: Vec<String>,
     /// Files that will go to the vault.
@@ -118,6 +121,7 @@ impl Tree {
         let is_kept = |it: &RefMove| it.from == it.to && refs.contains_key(&it.name);
         let there = intent.refs.iter().filter(|it| it.to.is_some());
         for it in there.filter(|it| !is_kept(it)) {
+            repo.return_commit(it.to)?;
             repo.move_ref(&it.name, &refs, it.to)?;
         }
         repo.point_head(&intent.head_to, &head)?;
@@ -181,6 +185,14 @@ impl Tree {
 }
 
 impl Repo {
+    /// Brings a commit back that the repository lost while no ref named it, if the vault has it.
+    fn return_commit(&self, commit: Option<ObjectId>) -> Result<()> {
+        match commit {
+            Some(commit) if self.objects.is_pruned(commit) => self.places.link_objects_back(),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes a move ready.
     pub(crate) fn prepare_move(
         &self,
@@ -198,6 +210,7 @@ impl Repo {
         let outline = Outline {
             head: intent.head_to.shown(),
             branches: intent.refs.iter().filter_map(sentence).collect(),
+            commits: Vec::new(),
             written: written.into_iter().map(|path| show(path)).collect(),
             removed: removed.into_iter().map(|path| show(path)).collect(),
             notices: present.scanned.notices.clone(),
@@ -379,6 +392,8 @@ const fn words(kind: &MoveKind) -> (&'static str, &'static str) {
     match kind {
         MoveKind::Cleanup { .. } => ("cleanup", "a cleanup"),
         MoveKind::Abandon => ("abandon", "an abandon"),
+        MoveKind::Squash { .. } => ("squash", "a squash"),
+        MoveKind::Reword { .. } => ("reword", "a reword"),
         MoveKind::Rewind { .. } => ("rewind", "a rewind"),
         MoveKind::RestoreAttempt { .. } => ("put-back", "a restore of an attempt"),
         MoveKind::Undo => ("undo", "an undo"),

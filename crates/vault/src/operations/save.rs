@@ -1,9 +1,9 @@
 //! Save: what a finished story left in the tree becomes one commit on the branch.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::commit_message::StoryMessage;
 use crate::error::{Notice, Result};
 use crate::git::access::Reason;
 use crate::git::object_id::ObjectId;
@@ -22,7 +22,6 @@ use crate::scan::modules::new_repositories;
 use crate::tree::scanned::{Scanned, under_any};
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder};
-use ralph_base::ids::RunId;
 
 /// How often a branch is moved again to a commit that git pruned meanwhile.
 const PRUNED_TRIES: u32 = 20;
@@ -60,8 +59,11 @@ impl Vault {
             },
         )?;
         let work = SavedWork::Story(story.id.clone());
-        let message = story_message(&work, story, &run);
-        self.make_checkpoint(work, &message)
+        let message = StoryMessage {
+            story: story.clone(),
+            run,
+        };
+        self.make_checkpoint(work, &message.text())
     }
 
     /// Makes a checkpoint of what is no story's work.
@@ -394,17 +396,4 @@ fn changed_refs(current: &Current, before: &Refs, now: &Refs) -> Option<Notice> 
             format!("other refs changed meanwhile: {}", names.join(", ")),
         )
     })
-}
-
-fn story_message(work: &SavedWork, story: &StoryNote, run: &RunId) -> String {
-    let mut text = format!(
-        "{}\n\nStory: {}\nRun: {run}\nAttempts: {}\n",
-        work.subject(),
-        story.title,
-        story.attempts
-    );
-    if !story.gates.is_empty() {
-        let _ = writeln!(text, "Gates: {}", story.gates.join(", "));
-    }
-    text
 }

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use super::commit_object::CommitBytes;
 use super::objects::{Objects, link, open_raw};
 use super::settings::{Converted, Folders, Settings};
 use super::visible::{forget, is_modules_file, lacks_identity, to_forget};
@@ -206,6 +207,38 @@ impl Repo {
             self.objects.written.borrow_mut().push(id);
         }
         Ok(id)
+    }
+
+    /// Writes commits whose text is known, parents first; git finds them in the repository and in the
+    /// vault.
+    pub(crate) fn write_commits(&self, commits: &[CommitBytes]) -> Result<()> {
+        let direct = self.write_commits_directly(commits);
+        self.reasons.or_git("write commits", direct, || {
+            let git = self.committing_git(Destination::Repository);
+            for commit in commits {
+                git.id_with_input(
+                    ["hash-object", "-t", "commit", "-w", "--stdin"],
+                    &commit.bytes,
+                )?;
+            }
+            self.objects.link()
+        })
+    }
+
+    fn write_commits_directly(&self, commits: &[CommitBytes]) -> Direct<()> {
+        self.ordinary()?;
+        let ids: Vec<ObjectId> = commits.iter().map(|it| it.id).collect();
+        let writing = self.writing(Destination::Repository);
+        writing.until_kept(|| {
+            for commit in commits {
+                writing
+                    .writer()
+                    .write(&commit.id, "commit", &commit.bytes)?;
+            }
+            Ok(ids.clone())
+        })?;
+        *self.objects.written.borrow_mut() = ids;
+        Ok(())
     }
 
     fn commit_by_git(&self, commit: &NewCommit<'_>) -> Result<ObjectId> {

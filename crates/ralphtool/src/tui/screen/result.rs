@@ -138,6 +138,8 @@ fn headline(progress: &Progress) -> Vec<Line<'static>> {
     let text = match finish.choice {
         FinishChoice::Cleanup => format!(" ✓ Changes ready on {head} (uncommitted)"),
         FinishChoice::Keep => format!(" ✓ On {head} with checkpoint commits"),
+        FinishChoice::Squash => format!(" ✓ On {head}, all work in one commit"),
+        FinishChoice::Reword => format!(" ✓ On {head}, one commit per story"),
         FinishChoice::Abandon => format!(" ✓ Everything is as before, on {head}"),
     };
     vec![Line::from(title), wrap::styled(text, GOOD)]

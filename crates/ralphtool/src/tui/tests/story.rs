@@ -223,8 +223,8 @@ pub(in crate::tui) fn ended(outcome: Outcome, stories_done: usize) -> Event {
 /// The branch is cleaned up or kept.
 pub(in crate::tui) fn finished(choice: FinishChoice) -> Event {
     let head = match choice {
-        FinishChoice::Keep => "ralph/add-retry",
-        FinishChoice::Cleanup | FinishChoice::Abandon => "main",
+        choice if choice.keeps_branch() => "ralph/add-retry",
+        _ => "main",
     };
     Event::Finished(Finished {
         choice,

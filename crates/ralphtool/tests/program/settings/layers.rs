@@ -13,6 +13,12 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_MODEL", "large", "model", "large"),
     ("RALPHTOOL_MAX_RETRIES", "7", "max_retries", "7"),
     ("RALPHTOOL_ON_FINISH", "cleanup", "on_finish", "cleanup"),
+    (
+        "RALPHTOOL_COMMIT_MESSAGE",
+        "{id}: {title}",
+        "commit_message",
+        "{id}: {title}",
+    ),
     ("RALPHTOOL_IDLE_TIMEOUT", "2m", "timeouts.idle", "2m"),
     ("RALPHTOOL_TIMEOUT", "3h", "timeouts.total", "3h"),
     ("RALPHTOOL_COMMAND_TIMEOUT", "9s", "command_timeout", "9s"),

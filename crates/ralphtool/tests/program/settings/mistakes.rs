@@ -29,6 +29,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:13: `merge` is not one of `ask`, `cleanup`, `keep`",
     ),
     (
+        "commit_message = \"{titel}\"",
+        "1:18: unknown placeholder `{titel}`; known are `{id}`, `{title}`, `{change}`, `{run}`, `{attempts}`, `{gates}`, `{trailers}`",
+    ),
+    (
         "strict_tasks = \"yes\"",
         "1:16: expected `true` or `false`, found string",
     ),

@@ -29,7 +29,7 @@ fn speaking(lines: &str, tables: &str, script: &str) -> Sandbox {
 
 /// Runs the program to its end with more variables.
 #[track_caller]
-fn run_with(sandbox: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Output {
+pub(crate) fn run_with(sandbox: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
     command.args(args).envs(variables.iter().copied());
     sandbox.start_command(command).end()

@@ -13,6 +13,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
+        "commit_message",
+        "commits::commit_message_is_the_template_of_reworded_commits",
+    ),
+    (
         "strict_tasks",
         "hostile::strict_tasks_fails_an_attempt_that_leaves_boxes_open_and_names_them",
     ),
@@ -428,6 +432,14 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "--keep",
                 "afterwards::keep_ends_an_open_run_and_undo_reopens_it",
+            ),
+            (
+                "--squash",
+                "commits::squash_makes_one_commit_of_all_stories_and_undo_restores_them",
+            ),
+            (
+                "--reword",
+                "commits::reword_gives_each_commit_the_title_of_its_story_and_drops_an_empty_initial_state",
             ),
             (
                 "--abandon",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::commit_message::MessageTemplate;
 use crate::journal::steps::{SavedWork, Step};
 use crate::operations::save::SaveReport;
 use crate::repo::control::Control;
@@ -259,7 +260,7 @@ fn a_finish_is_not_carried_out_over_what_the_user_did_since() {
     checkpoints.begin_run(&run_id(), "c").unwrap();
     yard.write("made.txt", "made\n");
     checkpoints.save(&story("1")).unwrap();
-    let prepared = checkpoints.prepare_finish(FinishChoice::Cleanup);
+    let prepared = checkpoints.prepare_finish(FinishChoice::Cleanup, &MessageTemplate::default());
     let intent = prepared.unwrap().intent().unwrap().clone();
     let step = Step::MoveIntent {
         intent: Box::new(intent),

@@ -61,15 +61,16 @@ impl Choice {
             Self::Finish(FinishChoice::Keep) => Some(Action::Keep),
             Self::Finish(FinishChoice::Abandon) => Some(Action::Abandon),
             Self::Again | Self::Restart => Some(Action::Resume),
-            Self::Leave => None,
+            Self::Finish(FinishChoice::Squash | FinishChoice::Reword) | Self::Leave => None,
         }
     }
 
     /// Whether it asks even where it was selected before. Staying on the branch moves nothing.
     pub(super) const fn always_asks(self) -> bool {
         match self {
-            Self::Finish(FinishChoice::Cleanup | FinishChoice::Abandon) => true,
-            Self::Finish(FinishChoice::Keep) | Self::Again | Self::Restart | Self::Leave => false,
+            Self::Finish(choice) if choice.keeps_branch() => false,
+            Self::Finish(_) => true,
+            Self::Again | Self::Restart | Self::Leave => false,
         }
     }
 
@@ -90,6 +91,8 @@ impl Choice {
                 format!("Returning to {original}…")
             }
             Self::Finish(FinishChoice::Keep) => format!("Staying on {branch}…"),
+            Self::Finish(FinishChoice::Squash) => format!("Squashing the commits of {branch}…"),
+            Self::Finish(FinishChoice::Reword) => format!("Rewording the commits of {branch}…"),
             Self::Again | Self::Restart | Self::Leave => "Resuming…".to_owned(),
         }
     }
@@ -118,6 +121,16 @@ impl Choice {
                 "Keep",
                 format!("stay on {branch}, one commit per story"),
             ),
+            Self::Finish(FinishChoice::Squash) => (
+                " ",
+                "Squash",
+                format!("stay on {branch}, all work in one commit"),
+            ),
+            Self::Finish(FinishChoice::Reword) => (
+                " ",
+                "Reword",
+                format!("stay on {branch}, story titles as commit subjects"),
+            ),
             Self::Finish(FinishChoice::Abandon) => (
                 "a",
                 "Abandon",
@@ -143,6 +156,20 @@ impl Choice {
             Self::Finish(FinishChoice::Keep) => (
                 "Keep the branch?",
                 format!("HEAD stays on `{branch}`, with one commit per story."),
+            ),
+            Self::Finish(FinishChoice::Squash) => (
+                "Squash the commits?",
+                format!(
+                    "HEAD stays on `{branch}`, with all work in one commit. `ralphtool undo` \
+                     restores the commit of each story."
+                ),
+            ),
+            Self::Finish(FinishChoice::Reword) => (
+                "Reword the commits?",
+                format!(
+                    "HEAD stays on `{branch}`. The subject of each commit becomes the title of \
+                     its story; `ralphtool undo` restores the commits."
+                ),
             ),
             Self::Finish(FinishChoice::Abandon) => (
                 "Abandon the run?",

@@ -1,0 +1,385 @@
+//! Squash and reword: the commits of a run's branch are written again, as one or with the titles of
+//! their stories. The tree of the last one is the same, so that no file and no index changes.
+
+use std::collections::HashMap;
+
+use crate::commit_message::{MessageTemplate, StoryMessage, is_users_work, squashed};
+use crate::error::{CheckpointError, Notice, Result};
+use crate::git::object_id::{ObjectFormat, ObjectId, lines};
+use crate::git::process::GitError;
+use crate::git::repository::{Head, Refs, short};
+use crate::journal::run_state::Current;
+use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
+use crate::operations::moving::PreparedMove;
+use crate::operations::save::descends;
+use crate::paths::show;
+use crate::repo::Repo;
+use crate::repo::commit_object::{CommitBytes, CommitObject};
+use crate::repo::snapshot::Snapshot;
+use crate::vault::Vault;
+
+/// How many files a notice names.
+const NAMES: usize = 5;
+
+/// How the commits are to be written again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rewrite<'a> {
+    /// As one, with a list of the stories.
+    Squash,
+    /// Each with a message of its own.
+    Reword { template: &'a MessageTemplate },
+}
+
+/// The commits that replace those of a branch; none is written yet.
+pub(crate) struct Rewritten {
+    /// Where the branch will be; none without a commit.
+    pub tip: Option<ObjectId>,
+    /// The objects, parents first.
+    pub commits: Vec<CommitBytes>,
+    /// The message of each commit between the original branch and the new tip, in order.
+    pub messages: Vec<String>,
+    pub notices: Vec<Notice>,
+}
+
+/// The commits of a branch since where the run began.
+struct Branch {
+    base: Option<ObjectId>,
+    /// Parents first; never empty.
+    commits: Vec<CommitObject>,
+    /// The trees of all of them, and of the parents of commits of the user's work.
+    trees: HashMap<ObjectId, ObjectId>,
+}
+
+impl Branch {
+    /// True where a commit of the user's work changes nothing.
+    fn is_superfluous(&self, commit: &CommitObject, format: ObjectFormat) -> bool {
+        let empty = || ObjectId::parse(format.empty_tree().as_bytes());
+        let before = match commit.parents.as_slice() {
+            [] => empty(),
+            [parent] => self.trees.get(parent).copied(),
+            _ => None,
+        };
+        is_users_work(&commit.message()) && before == Some(commit.tree)
+    }
+
+    /// One commit with the tree of the last one, by whoever made the checkpoint.
+    fn squashed(&self, checkpoint: &CommitObject, message: String) -> Rewritten {
+        let mut commit = checkpoint.clone();
+        commit.tree = self.commits.last().map_or(commit.tree, |last| last.tree);
+        commit.parents = self.base.into_iter().collect();
+        commit.set_message(&message);
+        let mut rewritten = Rewritten::empty();
+        rewritten.add(&commit, message);
+        rewritten
+    }
+
+    /// The same commits with the messages of a template, without those that change nothing.
+    fn reworded(
+        &self,
+        template: &MessageTemplate,
+        change: &str,
+        format: ObjectFormat,
+    ) -> Rewritten {
+        // Where the child of each commit goes; nowhere where a history begins with an empty one.
+        let mut places: HashMap<ObjectId, Option<ObjectId>> = HashMap::new();
+        let mut rewritten = Rewritten::empty();
+        for commit in &self.commits {
+            let mut parents = Vec::new();
+            for parent in &commit.parents {
+                let place = places.get(parent).copied().unwrap_or(Some(*parent));
+                parents.extend(place.filter(|place| !parents.contains(place)));
+            }
+            if self.is_superfluous(commit, format) {
+                places.insert(commit.id, parents.first().copied());
+                continue;
+            }
+            let mut new = commit.clone();
+            new.parents = parents;
+            let story = StoryMessage::parse(&commit.message());
+            let message = story.map(|story| template.message(&story, change));
+            if let Some(message) = &message {
+                new.set_message(message);
+            }
+            let message = message.unwrap_or_else(|| commit.message().into_owned());
+            if new == *commit {
+                rewritten.keep(commit.id, message);
+            } else {
+                rewritten.add(&new, message);
+            }
+            places.insert(commit.id, rewritten.tip);
+        }
+        rewritten
+    }
+}
+
+impl Rewritten {
+    const fn empty() -> Self {
+        Self {
+            tip: None,
+            commits: Vec::new(),
+            messages: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Adds a commit that is there already.
+    fn keep(&mut self, id: ObjectId, message: String) {
+        self.tip = Some(id);
+        self.messages.push(message);
+    }
+
+    /// Adds a new commit.
+    fn add(&mut self, commit: &CommitObject, message: String) {
+        let object = commit.object();
+        self.keep(object.id, message);
+        self.commits.push(object);
+    }
+}
+
+/// New commits, and the move of the branch to them. Nothing is written or touched yet.
+pub(crate) struct PreparedRewrite {
+    pub prepared: PreparedMove,
+    /// Parents first; they have to be written before the move.
+    pub commits: Vec<CommitBytes>,
+}
+
+impl Vault {
+    /// Prepares to move the branch of the run from its tip, where HEAD is, to new commits with the same
+    /// tree.
+    pub(crate) fn prepare_rewrite(
+        &mut self,
+        current: &Current,
+        refs: &Refs,
+        tip: ObjectId,
+        rewrite: Rewrite<'_>,
+    ) -> Result<PreparedRewrite> {
+        let changed_files = self.repo.changed_since_start(current, tip)?;
+        let rewritten = self.repo.rewritten(current, refs, tip, rewrite)?;
+        let new = rewritten.tip.unwrap_or(tip);
+        let base = self.checkpoint()?;
+        let present = self.tree.scan_present(&self.repo, &base)?;
+        let branch = current.intent.branch.clone();
+        let mut control = present.snapshot.control.clone();
+        control.refs.insert(branch.clone(), new);
+        control.head = current.intent.head_at(new);
+        let id = Snapshot::new_id();
+        self.repo.derive_index(&present.snapshot.id, &id)?;
+        let after = Snapshot {
+            id,
+            control,
+            ..present.snapshot.as_ref().clone()
+        };
+        after.write(&self.repo.places.vault, Some(&present.snapshot))?;
+        let intent = MoveIntent {
+            kind: match rewrite {
+                Rewrite::Squash => MoveKind::Squash { changed_files },
+                Rewrite::Reword { .. } => MoveKind::Reword { changed_files },
+            },
+            before: present.snapshot.id.clone(),
+            after: after.id.clone(),
+            refs: vec![RefMove {
+                name: branch,
+                from: Some(tip),
+                to: Some(new),
+            }],
+            head_from: current.intent.head_at(tip),
+            head_to: after.control.head.clone(),
+            with_control: false,
+        };
+        let run = &current.intent.run;
+        let mut prepared = self.repo.prepare_move(run, intent, present, &after)?;
+        prepared.outline.commits = rewritten.messages;
+        prepared.outline.notices.extend(rewritten.notices);
+        Ok(PreparedRewrite {
+            prepared,
+            commits: rewritten.commits,
+        })
+    }
+}
+
+impl Repo {
+    /// The new commits of the run's branch, which ends at `tip`.
+    pub(crate) fn rewritten(
+        &self,
+        current: &Current,
+        refs: &Refs,
+        tip: ObjectId,
+        rewrite: Rewrite<'_>,
+    ) -> Result<Rewritten> {
+        let base = self.base_of_branch(current, refs, tip)?;
+        let branch = self.branch_since(base, tip)?;
+        let commits = branch.commits.iter();
+        let checkpoints: Vec<(&CommitObject, StoryMessage)> = commits
+            .filter_map(|commit| Some((commit, StoryMessage::parse(&commit.message())?)))
+            .collect();
+        let Some((last, _)) = checkpoints.last() else {
+            return Err(nothing_to_rewrite(current, rewrite));
+        };
+        let change = &current.intent.change;
+        let mut rewritten = match rewrite {
+            Rewrite::Squash => {
+                let stories = checkpoints.iter().map(|(_, story)| story);
+                branch.squashed(last, squashed(change, stories))
+            }
+            Rewrite::Reword { template } => {
+                branch.reworded(template, change, self.places.repository.format)
+            }
+        };
+        let files = self.users_files(&branch)?;
+        rewritten
+            .notices
+            .extend(notice_of_users_work(rewrite, &files));
+        Ok(rewritten)
+    }
+
+    /// The last commit that is not the run's: where the run began, or what the original branch has of
+    /// the run's branch by now. None where the run began on a branch without a commit.
+    fn base_of_branch(
+        &self,
+        current: &Current,
+        refs: &Refs,
+        tip: ObjectId,
+    ) -> Result<Option<ObjectId>> {
+        let intent = &current.intent;
+        let began = intent.original.commit();
+        let now = match &intent.original {
+            Head::Branch { name, .. } if *name != intent.branch => refs.get(name).copied(),
+            _ => None,
+        };
+        let git = &self.gits.user;
+        let began_below = match began {
+            Some(began) if descends(git, began, tip)? => Some(began),
+            _ => None,
+        };
+        let shared = match now {
+            Some(now) => self.merge_base(now, tip)?,
+            None => None,
+        };
+        let base = match (began_below, shared) {
+            // The original branch may have been reset to an older commit.
+            (Some(began), Some(shared)) if descends(git, shared, began)? => Some(began),
+            (began, shared) => shared.or(began),
+        };
+        if base.is_none() && began.is_some() {
+            return Err(not_on_base(current));
+        }
+        if base == Some(tip) {
+            return Err(all_there_already(current));
+        }
+        Ok(base)
+    }
+
+    fn merge_base(&self, one: ObjectId, other: ObjectId) -> Result<Option<ObjectId>> {
+        let args = ["merge-base".to_owned(), one.to_string(), other.to_string()];
+        let args = args.map(std::ffi::OsString::from);
+        let output = self.gits.user.output(&args, &[])?;
+        match output.status.code() {
+            Some(0) => Ok(ObjectId::parse(output.stdout.trim_ascii())),
+            Some(1) => Ok(None),
+            _ => Err(GitError::Failed {
+                command: "merge-base".to_owned(),
+                status: output.status,
+                stderr: output.stderr,
+            }
+            .into()),
+        }
+    }
+
+    /// The commits that `tip` has and `base` has not.
+    fn branch_since(&self, base: Option<ObjectId>, tip: ObjectId) -> Result<Branch> {
+        let git = self.gits.user.patient();
+        let mut args = vec!["rev-list".to_owned(), "--topo-order".to_owned()];
+        args.extend(["--reverse".to_owned(), tip.to_string()]);
+        args.extend(base.map(|base| format!("^{base}")));
+        let listing = git.run(args)?;
+        let ids = listing.split(|byte| *byte == b'\n');
+        let ids: Vec<ObjectId> = ids.filter_map(ObjectId::parse).collect();
+        let output = git.run_with_input(["cat-file", "--batch"], lines(&ids).as_bytes())?;
+        let commits = CommitObject::of_batch(&output, &ids, self.places.repository.format);
+        let commits = commits.ok_or_else(|| {
+            CheckpointError::failed(
+                "git did not list the commits of the branch",
+                "`git fsck` says what is wrong; `ralphtool finish --keep` keeps the branch as it is",
+            )
+        })?;
+        let mut trees: HashMap<_, _> = commits.iter().map(|it| (it.id, it.tree)).collect();
+        let users_work = commits.iter().filter(|it| is_users_work(&it.message()));
+        for parent in users_work.flat_map(|commit| &commit.parents) {
+            if !trees.contains_key(parent) {
+                trees.insert(*parent, self.tree_of(*parent)?);
+            }
+        }
+        Ok(Branch {
+            base,
+            commits,
+            trees,
+        })
+    }
+
+    /// Files in commits of the user's work: they were not committed when a run began.
+    fn users_files(&self, branch: &Branch) -> Result<Vec<Vec<u8>>> {
+        let mut files = Vec::new();
+        let commits = branch.commits.iter();
+        for commit in commits.filter(|commit| is_users_work(&commit.message())) {
+            let from = match commit.parents.first() {
+                Some(parent) => parent.to_string(),
+                None => self.places.repository.format.empty_tree().to_owned(),
+            };
+            files.extend(self.changed_between(&from, &commit.id.to_string())?);
+        }
+        files.sort();
+        files.dedup();
+        Ok(files)
+    }
+}
+
+fn notice_of_users_work(rewrite: Rewrite<'_>, files: &[Vec<u8>]) -> Option<Notice> {
+    let mut names: Vec<String> = files.iter().take(NAMES).map(|path| show(path)).collect();
+    if files.len() > NAMES {
+        names.push(format!("and {} more", files.len() - NAMES));
+    }
+    let place = match rewrite {
+        Rewrite::Squash => "the commit includes",
+        Rewrite::Reword { .. } => "a commit of its own holds",
+    };
+    (!files.is_empty()).then(|| {
+        let names = names.join(", ");
+        let message = format!("{place} what was not committed when the run began: {names}");
+        Notice::new("users_work_included", message)
+    })
+}
+
+fn nothing_to_rewrite(current: &Current, rewrite: Rewrite<'_>) -> CheckpointError {
+    let what = match rewrite {
+        Rewrite::Squash => "squash",
+        Rewrite::Reword { .. } => "reword",
+    };
+    CheckpointError::refused(
+        format!(
+            "`{}` has no commit of a finished story, so there is nothing to {what}",
+            short(&current.intent.branch)
+        ),
+        "`ralphtool finish --keep` keeps the branch as it is, `--abandon` undoes the run",
+    )
+}
+
+fn not_on_base(current: &Current) -> CheckpointError {
+    let branch = short(&current.intent.branch);
+    CheckpointError::refused(
+        format!("`{branch}` no longer has a commit in common with where the run began"),
+        format!(
+            "`git rebase -i` can edit its commits; `ralphtool finish --keep` keeps `{branch}` as it is"
+        ),
+    )
+}
+
+fn all_there_already(current: &Current) -> CheckpointError {
+    let (branch, original) = (
+        short(&current.intent.branch),
+        current.intent.original.shown(),
+    );
+    CheckpointError::refused(
+        format!("`{original}` already has all commits of `{branch}`; nothing was changed"),
+        "`ralphtool finish --keep` ends the run",
+    )
+}
