@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
-//! | `page`, `receipt`, `failure` | text that is printed once |
+//! | `page`, `receipt`, `failure`, `transcript` | text that is printed once |
 //! | `words`, `clock`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
@@ -19,6 +19,7 @@ pub(crate) mod status;
 pub(crate) mod style;
 pub(crate) mod summary;
 pub(crate) mod text;
+pub(crate) mod transcript;
 pub(crate) mod words;
 
 use std::io;

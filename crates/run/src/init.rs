@@ -1,7 +1,7 @@
 //! What a repository is made of, as far as its tests are concerned: which commands check it.
 //!
-//! Nothing is run and no file is read here. Commands are proposed only where the repository
-//! shows that it uses them: a manifest, a lock file, a script, a target, a configuration.
+//! Commands are proposed only where the repository shows that it uses them: a manifest, a lock file, a
+//! script, a target, a configuration. `survey` reads the files, `trial` runs a command once.
 
 mod rules;
 mod scripts;
@@ -9,6 +9,7 @@ pub mod survey;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,11 +73,27 @@ pub struct Candidate {
     pub program: Option<String>,
     /// It is the project's own entry point, which usually calls the tools below it.
     is_runner: bool,
+    /// What does the same if the program is not installed.
+    fallback: Option<Fallback>,
     /// Why it should not run as it is.
     doubt: Option<&'static str>,
 }
 
+/// Another command for the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fallback {
+    run: String,
+    /// What must be installed; none where it is part of the repository.
+    program: Option<String>,
+}
+
 impl Candidate {
+    /// The programs it may need.
+    fn programs(&self) -> impl Iterator<Item = &String> {
+        let fallback = self.fallback.as_ref().and_then(|it| it.program.as_ref());
+        self.program.iter().chain(fallback)
+    }
+
     fn new(folder: &Folder, tool: &'static str, kind: Kind, run: String, because: &str) -> Self {
         let mut words = run.split(' ');
         let program = match (words.next(), words.next()) {
@@ -91,6 +108,7 @@ impl Candidate {
             because: because.to_owned(),
             program,
             is_runner: false,
+            fallback: None,
             doubt: None,
         }
     }
@@ -114,7 +132,13 @@ pub fn candidates(folders: &[Folder]) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::new();
     for folder in folders {
         let mut found = scripts::find(folder);
-        found.extend(rules::find(folder));
+        let of_tools = rules::find(folder);
+        let is_scripted = |tool: &Candidate| {
+            let mut scripts = found.iter().filter(|it| it.doubt.is_none());
+            scripts.any(|it| it.tool == tool.tool && it.kind == tool.kind)
+        };
+        let others: Vec<Candidate> = of_tools.into_iter().filter(|it| !is_scripted(it)).collect();
+        found.extend(others);
         // The tool of the top folder takes care of the folders below it.
         let is_covered = |it: &Candidate| {
             let mut top = all.iter().filter(|it| it.folder.is_empty());
@@ -138,7 +162,7 @@ pub fn decide(candidates: &[Candidate], installed: &BTreeSet<String>) -> Vec<Pro
         let doubt = candidate.doubt.map(str::to_owned);
         proposals.push(Proposal {
             name: unused(name, &proposals),
-            run: format!("{change_folder}{}", candidate.run),
+            run: format!("{change_folder}{}", usable(candidate, installed)),
             because: format!("{place}{}", candidate.because),
             inactive: doubt
                 .or_else(|| missing(candidate, installed))
@@ -148,9 +172,19 @@ pub fn decide(candidates: &[Candidate], installed: &BTreeSet<String>) -> Vec<Pro
     proposals
 }
 
+/// The shell line, or that of the fallback if only that can run.
+fn usable<'a>(candidate: &'a Candidate, installed: &BTreeSet<String>) -> &'a str {
+    let has = |program: &Option<String>| program.as_ref().is_none_or(|it| installed.contains(it));
+    match &candidate.fallback {
+        Some(fallback) if !has(&candidate.program) && has(&fallback.program) => &fallback.run,
+        _ => &candidate.run,
+    }
+}
+
 fn missing(candidate: &Candidate, installed: &BTreeSet<String>) -> Option<String> {
     let program = candidate.program.as_ref()?;
-    (!installed.contains(program)).then(|| format!("`{program}` was not found in PATH"))
+    let is_there = installed.contains(program) || usable(candidate, installed) != candidate.run;
+    (!is_there).then(|| format!("`{program}` was not found in PATH"))
 }
 
 /// The project's own entry point that does the same already.

@@ -1,5 +1,7 @@
 //! `ralphtool attempts`: parked attempts are listed, shown and restored.
 
+mod transcript;
+
 use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,7 +29,8 @@ Examples:
   ralphtool attempts 2                    just those of story 2
   ralphtool attempts show 2.1             why it failed, what it changed
   ralphtool attempts diff 2.1             its changes as a diff
-  ralphtool attempts restore 2.1 src      puts what it left in `src` into the tree";
+  ralphtool attempts transcript 2.1       what the agent said and did
+  ralphtool attempts restore 2.1 src      restore what it left in `src`";
 
 /// Flags of `attempts`.
 #[derive(Debug, Args)]
@@ -55,7 +58,9 @@ enum AttemptsCommand {
     Show(ShowAttemptArguments),
     /// Print the changes of an attempt as a diff
     Diff(OneAttempt),
-    /// Put what an attempt left back into the tree
+    /// Print what the agent said and did in an attempt, parked or not
+    Transcript(transcript::TranscriptArguments),
+    /// Restore the files an attempt left
     Restore(RestoreArguments),
 }
 
@@ -96,6 +101,7 @@ pub(super) fn run(arguments: &AttemptsArguments, context: &Context) -> Result<Ex
         None => list(arguments, &shelf(context)?, context),
         Some(AttemptsCommand::Show(given)) => show(given, &shelf(context)?, context),
         Some(AttemptsCommand::Diff(given)) => diff(given, &shelf(context)?, context),
+        Some(AttemptsCommand::Transcript(given)) => transcript::show(given, context),
         Some(AttemptsCommand::Restore(given)) => restore(given, context),
     }
 }
@@ -360,10 +366,12 @@ fn write_one(page: &mut Page, view: &AttemptView) {
         which = format!("{which} --run {}", shell(&row.run));
     }
     let diff = format!("ralphtool attempts diff {which}");
+    let transcript = format!("ralphtool attempts transcript {which}");
     let restore = format!("ralphtool attempts restore {which}");
     page.commands(&[
         (diff, "shows the changes"),
-        (restore, "puts them into the tree"),
+        (transcript, "shows what the agent said and did"),
+        (restore, "restores the files it left"),
     ]);
 }
 

@@ -286,7 +286,7 @@ fn shortened(mut lines: Vec<String>, kind: FailureKind) -> Vec<String> {
     lines
 }
 
-fn agent_line(agent: &AgentEvent) -> Option<Line> {
+pub(super) fn agent_line(agent: &AgentEvent) -> Option<Line> {
     let line = match agent {
         AgentEvent::Session { id, model } => {
             let model = model.as_deref().map(|it| format!(" with {}", clean(it)));
@@ -302,10 +302,13 @@ fn agent_line(agent: &AgentEvent) -> Option<Line> {
             Line::new(Weight::Tool, DIM, text)
         }
         AgentEvent::ToolResult {
-            bytes, is_error, ..
+            bytes,
+            is_error,
+            tail,
         } => {
             let verb = if *is_error { "failed" } else { "answered" };
-            talk(format!("tool {verb}: {}", words::bytes(*bytes)))
+            let tail = tail.iter().map(|line| clean(line)).collect();
+            talk(format!("tool {verb}: {}", words::bytes(*bytes))).with(tail)
         }
         AgentEvent::Retrying { message } => {
             headed("agent tries again: ", message, Weight::Step, WARN)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::terminal::{Key, Terminal};
+use crate::tui::stage::leaves_by;
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
@@ -170,12 +171,22 @@ fn in_the_folder_of_the_demo_every_command_finds_the_run() {
         ("status", "3 of 3"),
         ("attempts", "2.1"),
         ("attempts show 2.1", "greet.sh does not parse"),
+        ("attempts transcript 1.1", "writing greet.sh: it takes a name"),
+        ("attempts transcript 2.1", "deleting ideas.txt"),
+        ("attempts transcript 2.1 --json", "{\"type\":\"text\""),
         ("finish --cleanup", "main"),
     ] {
         let said = print(line);
         assert!(said.contains(wanted), "`{wanted}` is not in {said}");
     }
     assert_eq!(branch(), "main\n");
+    let nothing = world
+        .ralphtool(&["attempts", "transcript", "9.9"])
+        .current_dir(&repository)
+        .output()
+        .unwrap();
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(text(&nothing.stderr).contains("found no attempt `9.9`"));
     print("undo");
     assert_eq!(branch(), "ralph/friendly-greeting\n");
 }
@@ -203,10 +214,8 @@ fn on_a_terminal_the_demo_opens_the_screen_and_says_what_to_try() {
     // From here on the agent no longer waits.
     fs::remove_file(world.demo_folder().join("paced")).unwrap();
     terminal.waits_for("all stories are done");
-    terminal.key(Key::Char('q'));
-    terminal.waits_for("attempts show 2.1");
-    assert_eq!(terminal.end(), 0);
-    for wanted in ["log last", "finish --cleanup", "undo", "rm -rf "] {
+    leaves_by(&mut terminal, Key::Char('q'), 0);
+    for wanted in ["log last", "attempts show 2.1", "finish --cleanup", "undo", "rm -rf "] {
         terminal.find(wanted).unwrap_or_else(|| panic!("{wanted}"));
     }
 }

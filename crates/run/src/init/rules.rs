@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::Kind::{Format, Lint, Tests, Types};
-use super::{Candidate, Folder, Kind};
+use super::survey::VIRTUAL_ENVIRONMENTS;
+use super::{Candidate, Fallback, Folder, Kind};
 
 /// A command, and what a folder must have for it to be proposed.
 struct Rule {
@@ -43,8 +44,15 @@ const GOLANGCI: &str = ".golangci.yml|.golangci.yaml|.golangci.toml|.golangci.js
 const GRADLE: &str = "build.gradle|build.gradle.kts|settings.gradle|settings.gradle.kts";
 const PYTEST: &str = "pytest.ini|conftest.py|tox.ini~[pytest]|pyproject.toml~pytest|\
     setup.cfg~pytest|requirements.txt~pytest|requirements-dev.txt~pytest|\
-    dev-requirements.txt~pytest|Pipfile~pytest";
+    dev-requirements.txt~pytest|Pipfile~pytest|.venv/bin/pytest|venv/bin/pytest";
+const VITEST: &str = "vitest.config.ts|vitest.config.js|vitest.config.mts|vitest.config.mjs|\
+    package.json#/devDependencies/vitest|package.json#/dependencies/vitest";
+const JEST: &str = "jest.config.ts|jest.config.js|jest.config.cjs|jest.config.mjs|\
+    package.json#/jest|package.json#/devDependencies/jest|package.json#/dependencies/jest";
 const TOX: &str = "tox.ini~[tox]|tox.ini~[testenv|pyproject.toml~[tool.tox";
+
+/// Stands for what runs a command in the project's environment.
+const PYTHON: &str = "{python}";
 
 /// Who manages a Python environment, and what comes before a command then.
 const PYTHON_MANAGERS: &[(&str, &str)] = &[
@@ -92,6 +100,8 @@ const RULES: &[Rule] = &[
     rule("deno", Tests, "deno test", &[DENO]),
     rule("deno", Lint, "deno task lint", &["deno.json#/tasks/lint|deno.jsonc#/tasks/lint"]),
     rule("deno", Lint, "deno lint", &["deno.json#/lint|deno.jsonc#/lint"]),
+    rule("node", Tests, "npx vitest run", &[VITEST, "package.json"]),
+    rule("node", Tests, "npx jest", &[JEST, "package.json"]),
     rule("python", Tests, "tox", &[TOX, NO_PYTHON_MANAGER]),
     rule("python", Tests, "nox", &["noxfile.py", NO_PYTHON_MANAGER]),
     rule("python", Tests, "{python}pytest", &[PYTEST]),
@@ -123,10 +133,46 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
         let Some(because) = files.and_then(|files| files.first().copied()) else {
             continue;
         };
-        let run = rule.run.replace("{python}", python_prefix(folder));
-        found.push(Candidate::new(folder, rule.tool, rule.kind, run, because));
+        let run = |prefix: &str| rule.run.replace(PYTHON, prefix);
+        let candidate = |prefix: &str| {
+            Candidate::new(folder, rule.tool, rule.kind, run(prefix), because)
+        };
+        let Some(command) = rule.run.strip_prefix(PYTHON) else {
+            found.push(candidate(""));
+            continue;
+        };
+        let environment = virtual_environment(folder, command);
+        let prefix = python_manager(folder).or(environment).unwrap_or("");
+        found.push(Candidate {
+            fallback: fallback(command, environment),
+            ..candidate(prefix)
+        });
     }
     found
+}
+
+/// What runs a Python command where the manager of its environment, or the program, is missing.
+fn fallback(command: &str, environment: Option<&str>) -> Option<Fallback> {
+    if let Some(environment) = environment {
+        return Some(Fallback {
+            run: format!("{environment}{command}"),
+            program: None,
+        });
+    }
+    let (program, arguments) = command.split_once(' ').unwrap_or((command, ""));
+    let module = format!("python3 -m {program}");
+    (program != "python").then(|| Fallback {
+        run: format!("{module} {arguments}").trim_end().to_owned(),
+        program: Some(module),
+    })
+}
+
+/// The virtual environment in the folder that has the program of a command.
+fn virtual_environment(folder: &Folder, command: &str) -> Option<&'static str> {
+    let program = command.split(' ').next().unwrap_or(command);
+    VIRTUAL_ENVIRONMENTS
+        .into_iter()
+        .find(|bin| folder.entries.contains(&format!("{bin}{program}")))
 }
 
 /// Whether a rule reads files of this name.
@@ -139,11 +185,11 @@ pub(super) fn reads(name: &str) -> bool {
     })
 }
 
-fn python_prefix(folder: &Folder) -> &'static str {
+fn python_manager(folder: &Folder) -> Option<&'static str> {
     let found = PYTHON_MANAGERS
         .iter()
         .find(|(need, _)| meets(folder, need).is_some());
-    found.map_or("", |(_, prefix)| prefix)
+    found.map(|(_, prefix)| *prefix)
 }
 
 /// The file that meets a need; empty where it is met because a file is missing.

@@ -1,10 +1,11 @@
-//! Reads the top folder of a repository and the folders right below it. Runs nothing.
+//! Reads the top folder of a repository and the folders right below it, and finds programs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::agent::find_program;
 use crate::init::{Candidate, Folder};
@@ -19,6 +20,12 @@ const SKIPPED: &str = "node_modules target vendor third_party dist build out ven
 const MAX_BYTES: u64 = 1 << 20;
 
 const MAX_FOLDERS: usize = 60;
+
+/// Where a virtual environment of Python has its programs.
+pub(super) const VIRTUAL_ENVIRONMENTS: [&str; 2] = [".venv/bin/", "venv/bin/"];
+
+/// The programs of a virtual environment that rules propose.
+const VIRTUAL_PROGRAMS: [&str; 4] = ["pytest", "python", "ruff", "mypy"];
 
 /// The top folder and the ones right below it, in order of their names.
 pub fn folders(top: &Path) -> Result<Vec<Folder>, FileError> {
@@ -72,6 +79,14 @@ fn folder(path: &Path, name: &str) -> io::Result<Folder> {
         }
         folder.entries.insert(name);
     }
+    for program in VIRTUAL_ENVIRONMENTS
+        .iter()
+        .flat_map(|bin| VIRTUAL_PROGRAMS.map(|name| format!("{bin}{name}")))
+    {
+        if path.join(&program).is_file() {
+            folder.entries.insert(program);
+        }
+    }
     Ok(folder)
 }
 
@@ -88,11 +103,30 @@ fn content(path: &Path) -> Option<String> {
 
 /// The programs of these commands that are installed.
 pub fn installed(candidates: &[Candidate], path: Option<&OsStr>, top: &Path) -> BTreeSet<String> {
-    let programs = candidates.iter().filter_map(|it| it.program.as_ref());
+    let programs = candidates.iter().flat_map(Candidate::programs);
     programs
-        .filter(|program| find_program(program.as_ref(), path, top).is_some())
+        .filter(|program| match program.split_once(" -m ") {
+            Some((python, module)) => has_module(python, module, path, top),
+            None => find_program(program.as_ref(), path, top).is_some(),
+        })
         .cloned()
         .collect()
+}
+
+/// Whether a Python can import a module.
+fn has_module(python: &str, module: &str, path: Option<&OsStr>, top: &Path) -> bool {
+    let Some(python) = find_program(python.as_ref(), path, top) else {
+        return false;
+    };
+    let mut import = Command::new(python);
+    import
+        .args(["-c", &format!("import {module}")])
+        // A file of the repository must not stand in for the module.
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    import.status().is_ok_and(|status| status.success())
 }
 
 /// The built-in agents whose program is installed.

@@ -24,7 +24,7 @@ fn proposals(folders: &[Folder], missing: &[&str]) -> Vec<Proposal> {
     let found = candidates(folders);
     let installed: BTreeSet<String> = found
         .iter()
-        .filter_map(|it| it.program.clone())
+        .flat_map(|it| it.programs().cloned().collect::<Vec<_>>())
         .filter(|program| !missing.contains(&program.as_str()))
         .collect();
     decide(&found, &installed)
@@ -142,6 +142,15 @@ fn python_runs_in_its_own_environment() {
         &["tests: uv run pytest"],
     );
     case(&[project, "noxfile.py"], &["tests: nox"]);
+    case(&[".venv/bin/pytest"], &["tests: .venv/bin/pytest"]);
+    case(
+        &["pyproject.toml=[project]", "tests/", "venv/bin/python"],
+        &["tests: venv/bin/python -m unittest"],
+    );
+    case(
+        &[project, ".venv/bin/pytest", "ruff.toml", "mypy.ini=\nfiles"],
+        &["tests: .venv/bin/pytest", "lint: ruff check", "types: mypy"],
+    );
     case(&["requirements.txt=pytest==8\n"], &["tests: pytest"]);
     case(&["requirements.txt=flask\n"], &[]);
     case(
@@ -160,6 +169,39 @@ fn python_runs_in_its_own_environment() {
             "types: uv run mypy",
         ],
     );
+}
+
+#[test]
+fn python_tests_run_without_the_program_that_is_missing() {
+    let project = "pyproject.toml=[project]\ndev = [\"pytest\"]\n";
+    let missing = |files: &[&str], missing: &[&str]| {
+        summaries(&proposals(&[folder("", files)], missing)).join("; ")
+    };
+    assert_eq!(
+        missing(&[project, "uv.lock", ".venv/bin/pytest"], &["uv"]),
+        "tests: .venv/bin/pytest"
+    );
+    assert_eq!(missing(&[project], &["pytest"]), "tests: python3 -m pytest");
+    assert_eq!(
+        missing(&[project], &["pytest", "python3 -m pytest"]),
+        "(tests: pytest) `pytest` was not found in PATH"
+    );
+}
+
+#[test]
+fn javascript_tests_run_with_the_tool_where_no_script_runs_them() {
+    let vitest = r#"package.json={"devDependencies":{"vitest":"1"}}"#;
+    case(&[vitest], &["tests: npx vitest run"]);
+    let watching = r#"package.json={"scripts":{"test":"jest --watch"},"devDependencies":{"jest":"1"}}"#;
+    case(
+        &[watching],
+        &[
+            "(node tests: npm test) the script watches and would not end",
+            "node tests 2: npx jest",
+        ],
+    );
+    let scripted = r#"package.json={"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"1"}}"#;
+    case(&[scripted], &["tests: npm test"]);
 }
 
 #[test]
@@ -351,7 +393,7 @@ fn the_only_agent_that_is_there_is_set() {
     let (text, _) = page(&["codex"]);
     assert_eq!(resolved(&text).agent.value.first(), "codex");
     let (text, _) = page(&["codex", "gemini"]);
-    assert!(text.contains("Found here: codex, gemini.\n"), "{text}");
+    assert!(text.contains("Detected on this machine: codex, gemini.\n"), "{text}");
     assert_eq!(resolved(&text).agent.value.first(), "claude");
 }
 

@@ -14,11 +14,11 @@ use crate::settings::keys::{KeyInfo, KeyTable, TABLES, Without, quoted};
 const GATE: &str = "[[gate]]";
 
 const OPENING: &str = "\
-# How ralphtool works in this repository.
+# The settings of ralphtool in this repository.
 #
-# No key is needed. A line such as `# key = value` shows what holds without it; take the `# ` away
-# to change it. Your own `~/.config/ralphtool/config.toml`, variables such as `RALPHTOOL_MODEL` and
-# flags win over this file. `ralphtool doctor` shows what is wrong with it, if anything is.
+# No key is needed. A line such as `# key = value` shows the default; remove the `# ` to change it.
+# Your own `~/.config/ralphtool/config.toml`, variables such as `RALPHTOOL_MODEL` and flags override
+# this file. `ralphtool doctor` checks it.
 ";
 
 /// Writes the file; `agents` are those that are installed.
@@ -68,13 +68,13 @@ impl Page {
         self.gap();
         self.words(key.about);
         if let [only] = agents {
-            self.words("It is the one that was found here.");
+            self.words("Detected on this machine.");
             let _ = writeln!(self.0, "agent = {}", quoted(only));
             return;
         }
         self.words(&match agents {
-            [] => "None was found here; `ralphtool doctor` says how to install one.".to_owned(),
-            names => format!("Found here: {}.", names.join(", ")),
+            [] => "None was found on this machine; `ralphtool doctor` says how to install one.".to_owned(),
+            names => format!("Detected on this machine: {}.", names.join(", ")),
         });
         let _ = writeln!(self.0, "# agent = {}", key.without.value());
     }
@@ -89,7 +89,8 @@ impl Page {
              unless `keep_changes = true` says that it is part of the work, as with a formatter.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {
-            let none = "No command that checks this repository was found; write yours here.";
+            let none = "No command that tests this repository was found. Without a gate, the agent's word is the only\n\
+                check: write yours here.";
             self.words(none);
         }
         for gate in gates {

@@ -281,7 +281,7 @@ fn first_attempt(script: &mut Script) {
             summary: "rg --files-with-matches 'fn upload' src tests benches examples | sort -u | head -50\rrm".to_owned(),
         })
         .agent(1, AgentEvent::ToolResult { bytes: 2_150, is_error: false, tail: Vec::new() })
-        .agent(1, AgentEvent::ToolResult { bytes: 40, is_error: true, tail: Vec::new() })
+        .agent(1, AgentEvent::ToolResult { bytes: 40, is_error: true, tail: vec!["error: no test `a`".to_owned(), "exit code 1".to_owned()] })
         .agent(1, AgentEvent::usage(usage(45_000, 0.42)))
         .agent(1, AgentEvent::Retrying { message: "overloaded, again in 4s".to_owned() })
         .agent(1, AgentEvent::Unknown { line: "{\"type\":\"novel\"}".to_owned() })

@@ -65,7 +65,7 @@ fn init_writes_the_file_once_and_prints_it_any_number_of_times() {
     let before = files(&fresh.sandbox.repo);
     let printed = fresh.run(&["init", "--print"]).ends_with(0);
     assert_eq!(files(&fresh.sandbox.repo), before);
-    let told = fresh.run(&["init"]).ends_with(0);
+    let told = fresh.run(&["init", "--no-run"]).ends_with(0);
     let written = fresh.sandbox.read("ralphtool.toml");
     assert_eq!(written, printed.stdout);
     assert!(written.contains("\nagent = \"claude\"\n"), "{written}");
@@ -91,13 +91,44 @@ fn init_writes_the_file_once_and_prints_it_any_number_of_times() {
 }
 
 #[test]
+fn init_runs_each_gate_once_and_says_how_it_went() {
+    let sandbox = Sandbox::bare_folder();
+    sandbox.git("init -q -b main --template=");
+    let makefile = "test:\n\t@echo ran >> ran.log\nlint:\n\t@echo 'x.c:1: bad' && false\n";
+    sandbox.write("Makefile", makefile);
+    sandbox.write("openspec/changes/c/tasks.md", "## 1. One\n- [ ] 1.1 Do\n");
+    let told = sandbox.run(&["init"]).ends_with(0).stdout;
+    let line = |start: &str| {
+        let found = told.lines().find(|line| line.contains(start));
+        found.unwrap_or_else(|| panic!("`{start}` is not in {told}"))
+    };
+    assert!(line("make test").contains("✓ passed in"), "{told}");
+    assert!(line("make lint").contains("✗ failed in"), "{told}");
+    assert!(told.contains("x.c:1: bad"), "{told}");
+    assert!(told.contains("git add ralphtool.toml"), "{told}");
+    assert!(!told.contains("ralphtool new NAME"), "{told}");
+    assert_eq!(sandbox.read("ran.log"), "ran\n");
+}
+
+#[test]
+fn pytest_of_a_virtual_environment_becomes_a_gate_and_is_run() {
+    let sandbox = Sandbox::bare_folder();
+    sandbox.git("init -q -b main --template=");
+    sandbox.write(".venv/bin/pytest", "#!/bin/sh\necho '1 passed'\n");
+    fs::set_permissions(sandbox.repo.join(".venv/bin/pytest"), mode(0o755)).unwrap();
+    let told = sandbox.run(&["init"]).ends_with(0).stdout;
+    let line = told.lines().find(|line| line.contains(".venv/bin/pytest"));
+    assert!(line.unwrap().contains("✓ passed in"), "{told}");
+}
+
+#[test]
 fn the_file_is_in_the_top_folder_and_a_run_takes_it() {
     let fresh = Fresh::new(&["pnpm"], &[("Makefile", "all:\n\ttrue\n")]);
     let web = r#"{"scripts":{"test":"vitest run","lint":"eslint"}}"#;
     fresh.sandbox.write("web/package.json", web);
     fresh.sandbox.write("web/pnpm-lock.yaml", "");
     fresh.sandbox.write("api/go.mod", "module x\n");
-    fresh.run(&["-C", "web", "init"]).ends_with(0);
+    fresh.run(&["-C", "web", "init", "--no-run"]).ends_with(0);
     assert_eq!(
         fresh.gates(),
         ["cd web && pnpm test", "cd web && pnpm run lint"]
@@ -121,12 +152,13 @@ fn the_file_is_in_the_top_folder_and_a_run_takes_it() {
 #[test]
 fn without_a_repository_or_a_hint_of_tests_it_says_so() {
     let fresh = Fresh::new(&[], &[("notes.txt", "nothing here\n")]);
-    let told = fresh.run(&["init"]).ends_with(0);
+    let told = fresh.run(&["init", "--no-run"]).ends_with(0);
     assert!(
-        told.stdout.contains("no command that checks"),
+        told.stdout.contains("no gates: the agent's word is the only check"),
         "{}",
         told.stdout
     );
+    assert!(told.stdout.contains("ralphtool new NAME"), "{}", told.stdout);
     assert_eq!(fresh.gates(), Vec::<String>::new());
 
     let nowhere = Fresh::new(&[], &[]);
@@ -155,7 +187,7 @@ fn doctor_and_loop_suggest_init_once_without_configuration() {
     );
     sandbox.run(&["finish", "--abandon"]).ends_with(0);
 
-    fresh.run(&["init"]).ends_with(0);
+    fresh.run(&["init", "--no-run"]).ends_with(0);
     assert_eq!(hints(&fresh.run(&["doctor"]).stdout), 0);
     // A configuration without gates is a choice: no hint.
     sandbox.write("ralphtool.toml", "");

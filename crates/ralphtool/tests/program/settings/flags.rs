@@ -61,7 +61,7 @@ fn a_flag_with_a_wrong_value_is_named() {
     for (flag, ..) in SETTINGS {
         let (value, said) = match *flag {
             "--model" | "--gate" => ("", "needs a value"),
-            "--agent" => (",", "is no list of agents"),
+            "--agent" => (",", "is not a list of agents"),
             "--on-finish" => ("?", "cannot be `?`"),
             _ => ("?", "`?` is not a"),
         };
@@ -155,6 +155,9 @@ fn attempts_of_another_run_are_listed_compared_and_restored() {
     assert!(both.contains("older") && both.contains("newer"), "{both}");
     assert!(listed(&["attempts", "diff", "1.1"]).contains("+newer"));
     assert!(listed(&["attempts", "diff", "1.1", "--run", &old]).contains("+older"));
+    assert!(listed(&["attempts", "transcript", "1.1"]).contains("FAILED: newer"));
+    let told = listed(&["attempts", "transcript", "1.1", "--run", &old]);
+    assert!(told.contains("FAILED: older"), "{told}");
     sandbox
         .run(&["attempts", "restore", "1.1", "made.txt", "--run", &old])
         .ends_with(0);

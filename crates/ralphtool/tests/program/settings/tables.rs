@@ -245,6 +245,7 @@ const DRY_AND_JSON: &str = "afterwards::a_dry_run_touches_nothing_and_json_is_on
 const SETS_ITS_KEY: &str = "settings/flags::each_flag_sets_its_key_for_loop_and_for_resume";
 const RESUMED: &str = "settings/flags::a_resumed_run_prints_what_its_flags_ask_for";
 const SHORT: &str = "settings/flags::short_names_do_what_the_long_ones_do";
+const IN_THE_DEMO: &str = "demo::in_the_folder_of_the_demo_every_command_finds_the_run";
 const DEMO: &str = "settings/flags::the_demo_prints_more_with_verbose";
 const OTHER_RUN: &str = "settings/flags::attempts_of_another_run_are_listed_compared_and_restored";
 const OLD_RUNS: &str = "housekeeping::old_runs_are_listed_and_then_removed_and_the_last_one_stays";
@@ -486,6 +487,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("attempts diff", &[("--run", OTHER_RUN)]),
     (
+        "attempts transcript",
+        &[("--run", OTHER_RUN), ("--json", IN_THE_DEMO)],
+    ),
+    (
         "attempts restore",
         &[
             ("--run", OTHER_RUN),
@@ -532,10 +537,16 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "init",
-        &[(
-            "--print",
-            "everyday/init::init_writes_the_file_once_and_prints_it_any_number_of_times",
-        )],
+        &[
+            (
+                "--print",
+                "everyday/init::init_writes_the_file_once_and_prints_it_any_number_of_times",
+            ),
+            (
+                "--no-run",
+                "everyday/init::init_writes_the_file_once_and_prints_it_any_number_of_times",
+            ),
+        ],
     ),
     (
         "doctor",
