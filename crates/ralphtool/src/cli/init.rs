@@ -132,7 +132,10 @@ fn write_file(page: &mut Page, file: &Path, agents: &[&str]) {
     let agent = match agents {
         [] => "none was found; `ralphtool doctor` says how to install one".to_owned(),
         [only] => format!("{only}, detected on this machine"),
-        several => format!("not chosen; detected on this machine: {}", several.join(", ")),
+        several => format!(
+            "not chosen; detected on this machine: {}",
+            several.join(", ")
+        ),
     };
     page.facts(&[("agent", agent)], LABEL);
 }
@@ -165,7 +168,9 @@ fn write_trial(page: &mut Page, trial: &Result<Trial, TrialError>) {
                 }
                 TrialResult::Unfinished => (
                     WARN,
-                    format!("! stopped after {took}; `ralphtool doctor --gates` runs it to its end"),
+                    format!(
+                        "! stopped after {took}; `ralphtool doctor --gates` runs it to its end"
+                    ),
                     "",
                 ),
             }
@@ -210,10 +215,17 @@ fn next(has_plan: bool) -> Vec<(&'static str, &'static str)> {
         "keeps the settings with the code",
     )];
     if !has_plan {
-        commands.push(("ralphtool new NAME", "writes a small change, for you to fill in"));
+        commands.push((
+            "ralphtool new NAME",
+            "writes a small change, for you to fill in",
+        ));
     }
     commands.push(("ralphtool doctor", "checks everything a run needs"));
-    let run = if has_plan { "ralphtool run" } else { "ralphtool run NAME" };
+    let run = if has_plan {
+        "ralphtool run"
+    } else {
+        "ralphtool run NAME"
+    };
     commands.push((run, "works through the change, story by story"));
     commands
 }

@@ -171,7 +171,10 @@ fn in_the_folder_of_the_demo_every_command_finds_the_run() {
         ("status", "3 of 3"),
         ("attempts", "2.1"),
         ("attempts show 2.1", "greet.sh does not parse"),
-        ("attempts transcript 1.1", "writing greet.sh: it takes a name"),
+        (
+            "attempts transcript 1.1",
+            "writing greet.sh: it takes a name",
+        ),
         ("attempts transcript 2.1", "deleting ideas.txt"),
         ("attempts transcript 2.1 --json", "{\"type\":\"text\""),
         ("finish --cleanup", "main"),
@@ -215,7 +218,13 @@ fn on_a_terminal_the_demo_opens_the_screen_and_says_what_to_try() {
     fs::remove_file(world.demo_folder().join("paced")).unwrap();
     terminal.waits_for("all stories are done");
     leaves_by(&mut terminal, Key::Char('q'), 0);
-    for wanted in ["log last", "attempts show 2.1", "finish --cleanup", "undo", "rm -rf "] {
+    for wanted in [
+        "log last",
+        "attempts show 2.1",
+        "finish --cleanup",
+        "undo",
+        "rm -rf ",
+    ] {
         terminal.find(wanted).unwrap_or_else(|| panic!("{wanted}"));
     }
 }

@@ -134,9 +134,8 @@ pub(super) fn find(folder: &Folder) -> Vec<Candidate> {
             continue;
         };
         let run = |prefix: &str| rule.run.replace(PYTHON, prefix);
-        let candidate = |prefix: &str| {
-            Candidate::new(folder, rule.tool, rule.kind, run(prefix), because)
-        };
+        let candidate =
+            |prefix: &str| Candidate::new(folder, rule.tool, rule.kind, run(prefix), because);
         let Some(command) = rule.run.strip_prefix(PYTHON) else {
             found.push(candidate(""));
             continue;

@@ -192,7 +192,8 @@ fn python_tests_run_without_the_program_that_is_missing() {
 fn javascript_tests_run_with_the_tool_where_no_script_runs_them() {
     let vitest = r#"package.json={"devDependencies":{"vitest":"1"}}"#;
     case(&[vitest], &["tests: npx vitest run"]);
-    let watching = r#"package.json={"scripts":{"test":"jest --watch"},"devDependencies":{"jest":"1"}}"#;
+    let watching =
+        r#"package.json={"scripts":{"test":"jest --watch"},"devDependencies":{"jest":"1"}}"#;
     case(
         &[watching],
         &[
@@ -200,7 +201,8 @@ fn javascript_tests_run_with_the_tool_where_no_script_runs_them() {
             "node tests 2: npx jest",
         ],
     );
-    let scripted = r#"package.json={"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"1"}}"#;
+    let scripted =
+        r#"package.json={"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"1"}}"#;
     case(&[scripted], &["tests: npm test"]);
 }
 
@@ -393,7 +395,10 @@ fn the_only_agent_that_is_there_is_set() {
     let (text, _) = page(&["codex"]);
     assert_eq!(resolved(&text).agent.value.first(), "codex");
     let (text, _) = page(&["codex", "gemini"]);
-    assert!(text.contains("Detected on this machine: codex, gemini.\n"), "{text}");
+    assert!(
+        text.contains("Detected on this machine: codex, gemini.\n"),
+        "{text}"
+    );
     assert_eq!(resolved(&text).agent.value.first(), "claude");
 }
 

@@ -73,7 +73,8 @@ impl Page {
             return;
         }
         self.words(&match agents {
-            [] => "None was found on this machine; `ralphtool doctor` says how to install one.".to_owned(),
+            [] => "None was found on this machine; `ralphtool doctor` says how to install one."
+                .to_owned(),
             names => format!("Detected on this machine: {}.", names.join(", ")),
         });
         let _ = writeln!(self.0, "# agent = {}", key.without.value());

@@ -43,8 +43,11 @@ pub(super) fn show(given: &TranscriptArguments, context: &Context) -> Result<Exi
     let folder = Path::new(&started.transcript);
     let transcript = Transcript::open(folder, started.output);
     let unread = |error| {
-        Failure::system(format!("could not read the transcript of `{}`", given.which.attempt))
-            .because(error)
+        Failure::system(format!(
+            "could not read the transcript of `{}`",
+            given.which.attempt
+        ))
+        .because(error)
     };
     let paint = context.paint_for(&std::io::stdout());
     let mut out = output::stdout();

@@ -154,11 +154,16 @@ fn without_a_repository_or_a_hint_of_tests_it_says_so() {
     let fresh = Fresh::new(&[], &[("notes.txt", "nothing here\n")]);
     let told = fresh.run(&["init", "--no-run"]).ends_with(0);
     assert!(
-        told.stdout.contains("no gates: the agent's word is the only check"),
+        told.stdout
+            .contains("no gates: the agent's word is the only check"),
         "{}",
         told.stdout
     );
-    assert!(told.stdout.contains("ralphtool new NAME"), "{}", told.stdout);
+    assert!(
+        told.stdout.contains("ralphtool new NAME"),
+        "{}",
+        told.stdout
+    );
     assert_eq!(fresh.gates(), Vec::<String>::new());
 
     let nowhere = Fresh::new(&[], &[]);
