@@ -1,5 +1,6 @@
 //! `ralphtool init`: writes a commented `ralphtool.toml` with the gates it finds, and tries them.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -146,7 +147,9 @@ fn write_gate(page: &mut Page, gate: &Proposal, gates: &[Proposal]) {
     let label = pad(if is_first { "gates" } else { "" }, LABEL);
     let name = pad(&clean(&gate.name), name_width(gates));
     let label = page.paint(DIM, label);
-    page.text += &format!("  {label} {name}  {}", clean(&gate.run));
+    let run = clean(&gate.run);
+    // Writing to a string cannot fail.
+    let _ = write!(page.text, "  {label} {name}  {run}");
 }
 
 fn name_width(gates: &[Proposal]) -> usize {
