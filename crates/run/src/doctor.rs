@@ -5,6 +5,7 @@
 
 mod agent_health;
 mod agents;
+mod gates;
 mod repository;
 mod settings;
 mod source;
@@ -17,7 +18,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use self::agent_health::AgentHealth;
+pub use self::gates::GateHealth;
 use crate::failure::chain;
+use crate::gate::GatePlace;
 use ralph_plan::source::Surroundings;
 use ralph_vault::CheckpointError;
 use ralph_vault::git::repository::Repository;
@@ -114,6 +117,17 @@ pub struct Scope {
     /// Where changes are searched.
     pub surroundings: Surroundings,
     pub environment: Vec<(OsString, OsString)>,
+    pub run_gates: RunGates,
+}
+
+/// Whether gates are run.
+#[derive(Debug, Clone, Copy)]
+pub enum RunGates {
+    No,
+    /// In the work tree as it is; each name is announced first.
+    Yes(fn(&str)),
+    /// It was asked for, and may not be done.
+    Withheld(&'static str),
 }
 
 /// A repository with the place of its vault.
@@ -130,6 +144,7 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
         .as_ref()
         .map_or(scope.directory.as_path(), |it| it.work_tree.as_path());
     let (configured, settings) = settings::check(scope, root);
+    let mut run_gates = scope.run_gates;
     if let (Some(repository), Ok(state)) = (&found, &scope.state) {
         let place = Place {
             vault: VaultFolder::folder_for(state, repository),
@@ -137,20 +152,39 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
             state,
         };
         let shown = settings.as_ref().map(|found| &found.shown);
+        if matches!(run_gates, RunGates::Yes(_)) && vault::is_busy(&place) {
+            run_gates = RunGates::Withheld("ralphtool is at work in this tree");
+        }
         findings.extend(repository::obstacles(&place));
         findings.extend(vault::check(&place, shown));
     }
     findings.extend(vault::state_directory(scope));
     findings.extend(configured);
+    let mut gates = Vec::new();
+    if let Some(found) = &settings {
+        if matches!(run_gates, RunGates::Yes(_)) && !found.is_trusted {
+            run_gates = RunGates::Withheld("the settings are not allowed yet");
+        }
+        let place = GatePlace {
+            root,
+            environment: &scope.environment,
+        };
+        let (found, healths) = gates::check(&found.shown.gates.value, place, run_gates).await;
+        findings.extend(found);
+        gates = healths;
+    }
     let mut agents = Vec::new();
     if let Some(allowed) = settings.and_then(|found| found.allowed) {
         let (found, healths) = agents::check(&allowed, scope, root).await;
         findings.extend(found);
         agents = healths;
     }
-    findings.extend(source::check(scope));
+    let (found, open_changes) = source::check(scope);
+    findings.extend(found);
     Diagnosis {
         agents,
+        gates,
+        open_changes,
         ..Diagnosis::of(findings)
     }
 }
@@ -164,6 +198,10 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// The agents that were looked at: those the settings name, then the others that are built in.
     pub agents: Vec<AgentHealth>,
+    /// The gates of the settings.
+    pub gates: Vec<GateHealth>,
+    /// How many changes have work left.
+    pub open_changes: usize,
 }
 
 impl Diagnosis {
@@ -173,6 +211,21 @@ impl Diagnosis {
             can_run: findings.iter().all(|it| it.level <= Level::Warning),
             findings,
             agents: Vec::new(),
+            gates: Vec::new(),
+            open_changes: 0,
+        }
+    }
+
+    /// What it comes to, in a sentence.
+    pub fn verdict(&self) -> &'static str {
+        match self.findings.iter().map(|it| it.level).max() {
+            Some(Level::Fault) => "git or the system does not work: a run cannot start",
+            Some(Level::Refusal) => "a run cannot start: correct what is marked ✗",
+            _ if self.open_changes == 0 => {
+                "no change has work left: write one with `ralphtool new NAME`"
+            }
+            Some(Level::Warning) => "a run can start: look at what is marked !",
+            Some(Level::Good) | None => "everything is ready",
         }
     }
 

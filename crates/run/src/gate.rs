@@ -5,6 +5,7 @@
 //! first run of the gate.
 
 mod line;
+pub(crate) mod process;
 #[cfg(test)]
 mod tests;
 

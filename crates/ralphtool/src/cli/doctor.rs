@@ -1,5 +1,6 @@
 //! `ralphtool doctor`: what would keep a run from starting, and what earlier ones left behind.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,13 +11,14 @@ use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, WARN};
 use crate::ui::text::{clean, columns, pad};
-use ralph_run::doctor::{Diagnosis, Level, Scope, examine};
+use ralph_run::doctor::{Diagnosis, Level, RunGates, Scope, examine};
 use ralph_run::failure::Failure;
 use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
   ralphtool doctor                  before the first run, and whenever something is odd
+  ralphtool doctor --gates          also runs every gate, and says what is red and how long each takes
   ralphtool doctor --json           the same, for a program
 
 ";
@@ -34,6 +36,13 @@ pub(super) struct DoctorArguments {
     /// Write a JSON object
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Run every gate in the work tree as it is
+    ///
+    /// Each gate runs once, with its own time limit, as it would before a story. What it writes stays. Gates of a
+    /// `ralphtool.toml` that you have not allowed with `ralphtool trust` are not run.
+    #[arg(long)]
+    pub(super) gates: bool,
 }
 
 /// Checks everything a run needs.
@@ -45,6 +54,10 @@ pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<Exit
         home: std::env::home_dir(),
         surroundings: context.surroundings()?,
         environment: context.environment.clone(),
+        run_gates: match arguments.gates {
+            true => RunGates::Yes(announce),
+            false => RunGates::No,
+        },
     };
     let diagnosis = on_runtime(async { Ok(examine(&scope).await) })?;
     output::json_or_page(arguments.json, &diagnosis, context, write)?;
@@ -70,16 +83,12 @@ fn write(page: &mut Page, diagnosis: &Diagnosis) {
             page.line(format!("{margin}{hint}"));
         }
     }
-    page.heading(verdict(diagnosis));
+    page.heading(diagnosis.verdict());
 }
 
-fn verdict(diagnosis: &Diagnosis) -> &'static str {
-    let is_well = |level: Level| level == Level::Good;
-    match diagnosis.can_run {
-        true if diagnosis.findings.iter().all(|it| is_well(it.level)) => "all is well",
-        true => "a run can start",
-        false => "a run cannot start",
-    }
+/// Says on standard error what takes the time.
+fn announce(gate: &str) {
+    let _ = writeln!(std::io::stderr(), "running gate `{}` …", clean(gate));
 }
 
 #[cfg(test)]
@@ -99,7 +108,11 @@ mod tests {
             vec![good.clone(), warning.clone()],
             vec![good, warning, refusal],
         ] {
-            write(&mut page, &Diagnosis::of(findings));
+            let diagnosis = Diagnosis {
+                open_changes: 1,
+                ..Diagnosis::of(findings)
+            };
+            write(&mut page, &diagnosis);
             page.blank();
         }
         insta::assert_snapshot!(page.text);

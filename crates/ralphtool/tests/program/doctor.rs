@@ -119,7 +119,8 @@ fn a_working_agent_is_listed_with_version_and_login() {
     let output = clinic.doctor(&[], &[]).ends_with(0);
     let text = clinic.sandbox.neutral(&output.stdout);
     assert!(text.contains(&format!("✓ agent       {line}\n")), "{text}");
-    assert!(text.ends_with("\nall is well\n"), "{text}");
+    let verdict = "\na run can start: look at what is marked !\n";
+    assert!(text.ends_with(verdict), "{text}");
 }
 
 #[test]
@@ -456,4 +457,152 @@ fn doctor_refuses_a_state_directory_that_cannot_hold_a_vault() {
         stdout.contains("`/proc/ralphtool` cannot hold a vault: "),
         "{code}: {stdout}"
     );
+}
+
+/// What is said of the gates, with its level and its hint.
+fn of_gates(diagnosis: &Value) -> Vec<[String; 3]> {
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let findings = diagnosis["findings"].as_array().unwrap().iter();
+    let findings = findings.filter(|it| it["check"] == "gates");
+    findings
+        .map(|it| [text(&it["level"]), text(&it["message"]), text(&it["hint"])])
+        .collect()
+}
+
+const GATES: &str = "\
+[[gate]]\nname = \"tests\"\nrun = \"sleep 0\"\n\
+[[gate]]\nname = \"lint\"\nrun = \"cat missing.txt; exit 3\"\n\
+[[gate]]\nname = \"typo\"\nrun = \"pytset -q\"\n\
+[[gate]]\nname = \"own\"\nrun = \"./own.sh\"\n";
+
+#[test]
+fn every_gate_is_listed_with_its_program() {
+    let clinic = Clinic::new(GATES).with("claude", WELL);
+    let diagnosis = clinic.diagnosis(&[], 2);
+    let want = [
+        ["good", "`tests`: `sleep 0` (`ROOT/bin/sleep`)", ""],
+        [
+            "good",
+            "`lint`: `cat missing.txt; exit 3` (whether it can run, only running it tells)",
+            "",
+        ],
+        [
+            "refusal",
+            "`typo`: `pytset -q` cannot run: `pytset`: command not found",
+            "correct the gate's `run`, install the program, or activate the environment that has it",
+        ],
+        [
+            "warning",
+            "`own`: `./own.sh`: there is no executable `./own.sh` yet",
+            "if a story is to write it, set `baseline = false` on the gate",
+        ],
+    ];
+    assert_eq!(of_gates(&diagnosis), want.map(|it| it.map(str::to_owned)));
+    assert_eq!(diagnosis["gates"][0]["program"], "ROOT/bin/sleep");
+    let trouble = &diagnosis["gates"][2]["trouble"];
+    assert_eq!(trouble, "`pytset`: command not found");
+    let text = clinic.doctor(&[], &[]).ends_with(2).stdout;
+    let verdict = "\na run cannot start: correct what is marked ✗\n";
+    assert!(text.ends_with(verdict), "{text}");
+}
+
+#[test]
+fn gates_are_run_on_request_with_their_times() {
+    let gates = GATES.replace("pytset -q", "cat a.txt");
+    let clinic = Clinic::new(&gates).with("claude", WELL);
+    let output = clinic.doctor(&[], &["--gates", "--json"]).ends_with(2);
+    let diagnosis: Value = serde_json::from_str(&output.stdout).unwrap();
+    let without_time = |text: &str| {
+        let words = text.split(' ').map(|word| {
+            let is_time = word.trim_end_matches(':').ends_with('s')
+                && word.starts_with(|c: char| c.is_ascii_digit());
+            if is_time { "TIME" } else { word }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let said: Vec<String> = of_gates(&diagnosis)
+        .into_iter()
+        .map(|[level, message, _]| format!("{level}: {}", without_time(&message)))
+        .collect();
+    assert_eq!(
+        said[..3],
+        [
+            "good: `tests` passed in TIME",
+            "warning: `lint` is red after TIME exit code 3",
+            "good: `typo` passed in TIME",
+        ]
+    );
+    let own = "refusal: `own` cannot run: exit code 127: command not found: ";
+    assert!(said[3].starts_with(own), "{said:?}");
+    assert!(of_gates(&diagnosis)[1][2].contains("missing.txt"));
+    assert_eq!(diagnosis["gates"][1]["result"]["verdict"], "failed");
+    assert!(diagnosis["gates"][0]["duration_ms"].is_u64());
+    let running: Vec<&str> = output.stderr.lines().collect();
+    assert_eq!(running[0], "running gate `tests` …");
+}
+
+#[test]
+fn gates_that_the_user_has_not_allowed_are_not_run() {
+    let clinic = Clinic::new("[[gate]]\nrun = \"echo > ran\"\n").with("claude", WELL);
+    let mut command: Command = clinic.sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command
+        .args(["doctor", "--gates"])
+        .env("PATH", clinic.sandbox.root.join("bin"))
+        .env_remove("RALPHTOOL_TRUST");
+    let text = clinic
+        .sandbox
+        .start_command(command)
+        .end()
+        .ends_with(2)
+        .stdout;
+    let why = "no gate was run: the settings are not allowed yet";
+    assert!(text.contains(why), "{text}");
+    assert!(!clinic.sandbox.exists("ran"));
+}
+
+#[test]
+fn that_there_are_no_gates_is_always_said() {
+    for settings in ["", "agent = \"claude\"\n"] {
+        let clinic = Clinic::new(settings).with("claude", WELL);
+        let want = [
+            "warning",
+            "no gates: the agent's word is the only check",
+            "add a `[[gate]]` with the command that tests this repository",
+        ];
+        let diagnosis = clinic.diagnosis(&[], 0);
+        assert_eq!(of_gates(&diagnosis), [want.map(str::to_owned)]);
+    }
+}
+
+#[test]
+fn the_verdict_says_that_there_is_nothing_to_run() {
+    let clinic = Clinic::new("[[gate]]\nrun = \"sleep 0\"\n").with("claude", WELL);
+    let verdict = || {
+        let text = clinic.doctor(&[], &[]).ends_with(0).stdout;
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(verdict(), "everything is ready");
+    clinic.sandbox.tasks(&sandbox::TASKS.replace("[ ]", "[x]"));
+    let nothing = "no change has work left: write one with `ralphtool new NAME`";
+    assert_eq!(verdict(), nothing);
+}
+
+#[test]
+fn a_run_at_work_keeps_another_from_starting() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[[gate]]\nrun = \"true\"\nbaseline = false\n");
+    sandbox.agent("echo > $root/works; wait_for $root/go; failed no");
+    let running = sandbox.start(&["loop", "c", "--max-retries", "0"]);
+    let works = sandbox.root.join("works");
+    sandbox::until("the agent works", || sandbox::there(&works));
+    let text = sandbox.run(&["doctor", "--gates"]).ends_with(2).stdout;
+    for part in [
+        "✗ lock        ralphtool is at work here: ",
+        "no gate was run: ralphtool is at work in this tree",
+        "\na run cannot start: correct what is marked ✗\n",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    fs::write(sandbox.root.join("go"), "").unwrap();
+    running.end().ends_with(1);
 }

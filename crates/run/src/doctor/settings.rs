@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Finding, Scope};
-use crate::settings::files::{AllowedSettings, Loaded, Places, REPOSITORY_FILE, load};
+use crate::settings::files::{AllowedSettings, Loaded, Places, load};
 use crate::settings::{PartialSettings, Settings, SettingsProblem};
 
 /// The settings as they are, and those that may be acted on.
@@ -12,6 +12,8 @@ pub(super) struct Found {
     /// Where the repository's file is not allowed yet, these are without what it asks for; none
     /// where nothing sensible is left.
     pub allowed: Option<AllowedSettings>,
+    /// The user allowed what the repository's file asks for, or it asks for nothing.
+    pub is_trusted: bool,
 }
 
 /// Reads the settings as a run in this root would.
@@ -42,12 +44,16 @@ fn read(scope: &Scope, root: &Path, findings: &mut Vec<Finding>) -> Result<Found
     findings.extend(warnings.map(|text| Finding::warning("settings", text.as_str())));
     let shown = loaded.shown(PartialSettings::default())?;
     if findings.is_empty() {
-        findings.push(Finding::good("settings", "all keys are known"));
+        findings.push(Finding::good("settings", "the configuration is valid"));
     }
-    findings.extend(gates(scope, root, &shown));
     findings.extend(trust(&loaded));
     let allowed = loaded.allowed(PartialSettings::default()).ok();
-    Ok(Found { shown, allowed })
+    let is_trusted = loaded.unallowed().is_none();
+    Ok(Found {
+        shown,
+        allowed,
+        is_trusted,
+    })
 }
 
 /// A run asks before it does what the repository's file says; the doctor runs nothing of it either.
@@ -59,15 +65,4 @@ fn trust(loaded: &Loaded) -> Option<Finding> {
     );
     let hint = "`ralphtool trust` shows them and asks";
     Some(Finding::refusal("trust", message).hint(hint))
-}
-
-/// Without any configuration, the agent's word is the only check.
-fn gates(scope: &Scope, root: &Path, settings: &Settings) -> Option<Finding> {
-    let is_configured = scope.config.is_some() || root.join(REPOSITORY_FILE).exists();
-    if is_configured || !settings.gates.value.is_empty() {
-        return None;
-    }
-    let message = "none: the agent's word is the only check";
-    let hint = "`ralphtool init` writes a configuration with the tests of this repository";
-    Some(Finding::good("gates", message).hint(hint))
 }

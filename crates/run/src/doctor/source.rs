@@ -6,8 +6,8 @@ use crate::words::counted;
 use ralph_plan::source::{SourceError, Survey, survey};
 use ralph_plan::summary::ChangeState;
 
-/// Finds changes and checks whether they can be read.
-pub(super) fn check(scope: &Scope) -> Vec<Finding> {
+/// Finds changes and checks whether they can be read; says how many have work left.
+pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
     let around = &scope.surroundings;
     let Survey {
         folder,
@@ -15,7 +15,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
         warnings,
     } = match survey(around) {
         Ok(found) => found,
-        Err(error) => return vec![missing(&error)],
+        Err(error) => return (vec![missing(&error)], 0),
     };
     let warnings = warnings.iter();
     let mut findings: Vec<Finding> = warnings
@@ -24,7 +24,8 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
     let folder = folder.display();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Open);
     let count = counted(changes.len(), "change");
-    let message = format!("{count} in `{folder}`, {} with work left", ready.count());
+    let ready = ready.count();
+    let message = format!("{count} in `{folder}`, {ready} with work left");
     findings.push(if changes.is_empty() {
         Finding::warning("source", message)
             .hint("write one with `ralphtool new NAME`, or run a checklist file by its path")
@@ -37,7 +38,7 @@ pub(super) fn check(scope: &Scope) -> Vec<Finding> {
             findings.push(Finding::warning("source", message));
         }
     }
-    findings
+    (findings, ready)
 }
 
 /// Without a root there may still be a checklist file to run.

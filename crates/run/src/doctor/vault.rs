@@ -45,6 +45,11 @@ pub(super) fn state_directory(scope: &Scope) -> Option<Finding> {
     })
 }
 
+/// Whether a ralphtool is at work in this work tree.
+pub(super) fn is_busy(place: &Place<'_>) -> bool {
+    !matches!(holder(&place.vault), Ok(None))
+}
+
 /// What the vault of this work tree holds, and what is left over in it and beside it.
 pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Finding> {
     let folder = &place.vault;
@@ -58,8 +63,9 @@ pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findi
         match owner {
             Ok(None) => {}
             Ok(Some(owner)) => findings.push(
-                Finding::warning("lock", format!("a run works here: {owner}"))
-                    .hint("wait until it ends, or stop it with Ctrl-C there"),
+                Finding::refusal("lock", format!("ralphtool is at work here: {owner}")).hint(
+                    "`ralphtool attach` shows it; wait until it ends, or stop it with Ctrl-C there",
+                ),
             ),
             Err(error) => findings.push(Finding::error("lock", &error.into())),
         }

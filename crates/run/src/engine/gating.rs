@@ -8,21 +8,17 @@ use super::passed_gates::PassedGates;
 use super::step::{NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
-use crate::agent::git_scrubbed;
-use crate::gate::shell;
+use crate::gate::process::{GateProcess, process_of};
 use crate::machine::{Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
-use ralph_process::{EnvChange, ProcessSpec, RUN_VARIABLE, RunningProcess, Stderr};
+use ralph_process::{EnvChange, ProcessSpec, RUN_VARIABLE, RunningProcess};
 use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
 use ralph_vault::{self as vault, AtCheckpoint, Attempt, GateOnCheckpoint};
-
-/// How much of a line is held; a gate's lines are only looked at for signs of life.
-const LINE_CAP: usize = 4 * 1024;
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.
@@ -98,7 +94,7 @@ impl Engine {
                 "fix the cause, then run `ralphtool resume`",
             )
         })?;
-        let gate = GateRunning::new(ticket, request, process, gate.timeout.0);
+        let gate = GateRunning::new(ticket, request, GateProcess::new(process, gate.timeout.0));
         self.running = Some(Running::Gate(Box::new(gate)));
         Ok(())
     }
@@ -121,23 +117,17 @@ impl Engine {
         request: &GateRequest,
         folder: &Path,
     ) -> ProcessSpec {
-        let mut env: Vec<EnvChange> = git_scrubbed().collect();
+        let (run, name) = (&self.id, &request.name);
+        let (root, environment) = (&self.repository.work_tree, &self.run.environment);
+        let log = folder.join(format!("{name}.log"));
+        // A run that is resumed may use the same name for a gate again.
+        let marker = format!("{run}/gate/{name}/{}", std::process::id());
+        let mut process = process_of(gate, root, environment, log, marker);
+        let env = &mut process.env;
         env.push(EnvChange::set(RUN_VARIABLE, &self.id.0));
         env.push(EnvChange::set("RALPHTOOL_CHANGE", &self.run.change.name));
         env.push(EnvChange::set("RALPHTOOL_STORY", &request.story.0));
-        let (run, name) = (&self.id, &request.name);
-        ProcessSpec {
-            program: shell(&self.run.environment),
-            args: vec!["-c".into(), gate.run.as_str().into()],
-            cwd: self.repository.work_tree.clone(),
-            env,
-            stdin: Vec::new(),
-            stdout: folder.join(format!("{name}.log")),
-            stderr: Stderr::WithStdout,
-            line_cap: LINE_CAP,
-            // A run that is resumed may use the same name for a gate again.
-            marker: format!("{run}/gate/{name}/{}", std::process::id()),
-        }
+        process
     }
 
     /// Answers with the verdict of a gate, once the tree is as it should be after it.

@@ -550,10 +550,16 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "doctor",
-        &[(
-            "--json",
-            "settings/flags::doctor_writes_an_object_when_asked",
-        )],
+        &[
+            (
+                "--json",
+                "settings/flags::doctor_writes_an_object_when_asked",
+            ),
+            (
+                "--gates",
+                "doctor::gates_are_run_on_request_with_their_times",
+            ),
+        ],
     ),
     (
         "gc",

@@ -1,0 +1,200 @@
+//! The gates: whether their programs are there, and on request what they say of the work tree.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Finding, RunGates};
+use crate::gate::process::{GateEnding, GateProcess, process_of};
+use crate::gate::{GatePlace, Readiness};
+use crate::policy::{Gate, in_words};
+use crate::records::event::GateResult;
+use crate::records::progress::NO_GATES;
+use crate::settings::files::REPOSITORY_FILE;
+use crate::words::in_ms;
+use ralph_process::{ProcessError, Supervisors};
+
+/// What the checks of gates are called.
+const CHECK: &str = "gates";
+/// How many of the last lines of a red gate are shown.
+const SHOWN_LINES: usize = 3;
+
+/// What was found about one gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GateHealth {
+    pub name: String,
+    /// The shell line.
+    pub run: String,
+    /// The file of its program, where that is known before it runs.
+    pub program: Option<PathBuf>,
+    /// How it went; none where it did not run.
+    pub result: Option<GateResult>,
+    pub duration_ms: Option<u64>,
+    /// Why a run would not start with it.
+    pub trouble: Option<String>,
+}
+
+/// Looks for the programs of all gates, and runs the gates if that is asked and allowed.
+pub(super) async fn check(
+    gates: &[Gate],
+    place: GatePlace<'_>,
+    run: RunGates,
+) -> (Vec<Finding>, Vec<GateHealth>) {
+    if gates.is_empty() {
+        let hint = if place.root.join(REPOSITORY_FILE).exists() {
+            "add a `[[gate]]` with the command that tests this repository"
+        } else {
+            "`ralphtool init` writes a configuration with the tests of this repository"
+        };
+        return (
+            vec![Finding::warning(CHECK, NO_GATES).hint(hint)],
+            Vec::new(),
+        );
+    }
+    let (mut findings, mut healths) = (Vec::new(), Vec::new());
+    for gate in gates {
+        let (finding, health) = examine(gate, place, run).await;
+        findings.push(finding);
+        healths.push(health);
+    }
+    if let RunGates::Withheld(why) = run {
+        findings.push(Finding::warning(CHECK, format!("no gate was run: {why}")));
+    }
+    (findings, healths)
+}
+
+async fn examine(gate: &Gate, place: GatePlace<'_>, run: RunGates) -> (Finding, GateHealth) {
+    let mut health = GateHealth {
+        name: gate.name.clone(),
+        run: gate.run.clone(),
+        program: None,
+        result: None,
+        duration_ms: None,
+        trouble: None,
+    };
+    let shown = shown(gate);
+    let ready = match place.check(&gate.run) {
+        Ok(ready) => ready,
+        Err(problem) => {
+            let reason = problem.reason();
+            health.trouble = Some(reason.clone());
+            let finding = Finding::refusal(CHECK, format!("{shown} cannot run: {reason}"));
+            return (finding.hint(problem.hint()), health);
+        }
+    };
+    if let Readiness::Program(program) = &ready {
+        health.program = Some(program.clone());
+    }
+    if let RunGates::Yes(announce) = run {
+        announce(&gate.name);
+        return match run_gate(gate, place).await {
+            Ok(ending) => (judged(gate, ending, &mut health), health),
+            Err(error) => (Finding::fault(CHECK, format!("{shown}: {error}")), health),
+        };
+    }
+    let finding = match ready {
+        Readiness::Program(program) => {
+            Finding::good(CHECK, format!("{shown} (`{}`)", program.display()))
+        }
+        Readiness::Unknown => {
+            let message = format!("{shown} (whether it can run, only running it tells)");
+            Finding::good(CHECK, message)
+        }
+        Readiness::NotYet(program) => {
+            let message = format!("{shown}: there is no executable `{program}` yet");
+            let hint = "if a story is to write it, set `baseline = false` on the gate";
+            Finding::warning(CHECK, message).hint(hint)
+        }
+    };
+    (finding, health)
+}
+
+fn shown(gate: &Gate) -> String {
+    if gate.name == gate.run {
+        return format!("`{}`", gate.run);
+    }
+    format!("`{}`: `{}`", gate.name, gate.run)
+}
+
+/// What a gate that ran says.
+fn judged(gate: &Gate, ending: GateEnding, health: &mut GateHealth) -> Finding {
+    let (name, took) = (&gate.name, seconds(ending.duration));
+    health.duration_ms = Some(in_ms(ending.duration));
+    let result = match ending.result {
+        Ok(result) => result,
+        Err(survivors) => {
+            let left = survivors.join(", ");
+            let message = format!("`{name}` left processes that cannot be ended: {left}");
+            return Finding::fault(CHECK, message).hint("end them: `kill -9 PID`");
+        }
+    };
+    health.result = Some(result.clone());
+    match result {
+        GateResult::Passed => Finding::good(CHECK, format!("`{name}` passed in {took}")),
+        GateResult::Failed {
+            how,
+            tail,
+            cannot_run,
+        } if cannot_run && gate.baseline => {
+            let reason = how_and_last_line(&how, &tail);
+            health.trouble = Some(reason.clone());
+            let hint = "correct the gate's `run`, or install the program; if a story is to write it, set \
+                        `baseline = false` on the gate";
+            Finding::refusal(CHECK, format!("`{name}` cannot run: {reason}")).hint(hint)
+        }
+        GateResult::Failed { how, tail, .. } => {
+            let finding = Finding::warning(CHECK, format!("`{name}` is red after {took}: {how}"));
+            let lines: Vec<&str> = tail
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .collect();
+            let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+            if last.is_empty() {
+                return finding;
+            }
+            finding.hint(last.join(" / "))
+        }
+    }
+}
+
+fn how_and_last_line(how: &str, tail: &str) -> String {
+    match tail.lines().rfind(|line| !line.trim().is_empty()) {
+        Some(last) => format!("{how}: {}", last.trim()),
+        None => how.to_owned(),
+    }
+}
+
+/// `0.4s`, `12.3s`, and longer times in words.
+fn seconds(duration: Duration) -> String {
+    if duration < Duration::from_secs(60) {
+        return format!("{}.{}s", duration.as_secs(), duration.subsec_millis() / 100);
+    }
+    in_words(Duration::from_secs(duration.as_secs()))
+}
+
+/// Runs a gate in the work tree as it is.
+async fn run_gate(gate: &Gate, place: GatePlace<'_>) -> Result<GateEnding, GateTrouble> {
+    let folder = tempfile::Builder::new().prefix("ralphtool-").tempdir()?;
+    let environment: &[(OsString, OsString)] = place.environment;
+    let root: &Path = place.root;
+    let log = folder.path().join("gate.log");
+    let marker = folder.path().display().to_string();
+    let spec = process_of(gate, root, environment, log, marker);
+    let supervisors = Supervisors::default();
+    let mut process = GateProcess::new(supervisors.start(spec).await?, gate.timeout.0);
+    process.ended().await;
+    let ending = process.finish().await;
+    supervisors.shutdown().await;
+    Ok(ending)
+}
+
+/// Why a gate could not be tried.
+#[derive(Debug, thiserror::Error)]
+enum GateTrouble {
+    #[error("could not start it: {0}")]
+    Process(#[from] ProcessError),
+    #[error("could not use a temporary folder: {0}")]
+    Folder(#[from] std::io::Error),
+}
