@@ -54,9 +54,10 @@ pub(super) fn run(arguments: &DoctorArguments, context: &Context) -> Result<Exit
         home: std::env::home_dir(),
         surroundings: context.surroundings()?,
         environment: context.environment.clone(),
-        run_gates: match arguments.gates {
-            true => RunGates::Yes(announce),
-            false => RunGates::No,
+        run_gates: if arguments.gates {
+            RunGates::Yes(announce)
+        } else {
+            RunGates::No
         },
     };
     let diagnosis = on_runtime(async { Ok(examine(&scope).await) })?;
