@@ -277,7 +277,7 @@ impl App {
         let run = self.run.as_mut()?;
         match self.screen {
             Screen::Run => run.query(self.now),
-            Screen::Completion => self.completion.query(run),
+            Screen::Completion => self.completion.query(run, self.now),
             Screen::Result => self.result.query(run),
             Screen::Changes | Screen::Preview => None,
         }
@@ -289,6 +289,7 @@ impl App {
         match (self.screen, &mut self.preview, &mut self.run) {
             (Screen::Preview, Some(preview), _) => preview.fit(area, self.terminal.colored),
             (Screen::Run, _, Some(run)) => run.fit(area, self.now),
+            (Screen::Completion, _, Some(run)) => self.completion.fit(area, run),
             (Screen::Result, _, Some(run)) => self.result.fit(area, run),
             _ => {}
         }
@@ -397,8 +398,8 @@ impl App {
                 if matches!(answer, Answer::Found(..)) {
                     self.notice = None;
                 }
-                if let Answer::Diff(id, Ok(diff)) = &answer {
-                    self.completion.receive(id, diff);
+                if let Answer::Diff(id, found) = &answer {
+                    self.completion.receive(id, found);
                 }
                 if let Some(run) = &mut self.run {
                     let step = run.receive(answer);

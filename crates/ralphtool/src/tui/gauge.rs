@@ -24,6 +24,16 @@ pub(crate) fn gauge(done: u64, total: u64, columns: usize) -> Line<'static> {
     ])
 }
 
+/// A bar that is as long as a value is large, for values that are compared with the largest.
+pub(crate) fn bar(value: u64, most: u64, columns: usize) -> String {
+    let filled = eighths(value, most, columns);
+    let mut bar = "█".repeat(filled / 8);
+    if let Some(at) = (filled % 8).checked_sub(1) {
+        bar.push(EIGHTHS[at]);
+    }
+    bar
+}
+
 fn eighths(done: u64, total: u64, columns: usize) -> usize {
     let all = columns * 8;
     if total == 0 || done == 0 || columns == 0 {
@@ -40,6 +50,15 @@ fn eighths(done: u64, total: u64, columns: usize) -> usize {
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn bars_compare_values_with_the_largest() {
+        assert_eq!(bar(4, 4, 4), "████");
+        assert_eq!(bar(3, 8, 4), "█▌");
+        assert_eq!(bar(1, 1_000, 4), "▏");
+        assert_eq!(bar(0, 4, 4), "");
+        assert_eq!(bar(0, 0, 4), "");
+    }
 
     #[test]
     fn a_bar_is_full_only_when_all_is_done() {

@@ -78,6 +78,11 @@ impl Action {
         )
     }
 
+    /// Whether it moves up or down.
+    pub(crate) fn is_movement(self) -> bool {
+        self.moved(0, 0, 0).is_some()
+    }
+
     /// The row it moves to in a list with the rows 0 to `last`; none if it is not a movement.
     pub(crate) fn moved(self, from: usize, last: usize, page: usize) -> Option<usize> {
         let to = match self {

@@ -7,6 +7,7 @@ pub(crate) mod completion;
 pub(crate) mod preview;
 pub(crate) mod result;
 pub(crate) mod run;
+mod story_table;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

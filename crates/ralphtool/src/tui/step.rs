@@ -1,5 +1,6 @@
 //! What a screen asks the app to do after a key.
 
+use super::keys::Action;
 use super::message::Request;
 use super::screen::completion::Choice;
 
@@ -18,6 +19,8 @@ pub(crate) enum Step {
     Say(String),
     /// Show the preview of this change.
     Open(String),
+    /// Show the story at this place on the run screen.
+    ShowStory(usize),
     /// Go to the previous screen.
     Back,
     /// Start the run of the preview again.
@@ -43,4 +46,11 @@ pub(crate) enum Confirmation {
     Fresh,
     /// What to do with the branch at the end of a run.
     Choice(Choice),
+}
+
+impl Confirmation {
+    /// Whether this key leads to this question at the end of a run.
+    pub(crate) fn is_asked_by(self, action: Option<Action>) -> bool {
+        matches!(self, Self::Choice(choice) if action.is_some() && choice.action() == action)
+    }
 }

@@ -42,6 +42,9 @@ impl App {
         if let Some(confirmation) = self.confirmation.take() {
             if is_yes {
                 self.confirmed(confirmation);
+            } else if confirmation.is_asked_by(action) {
+                // The key is held down.
+                self.confirmation = Some(confirmation);
             }
         } else if self.help_top.is_some() {
             self.act_on_help(action);
@@ -125,6 +128,12 @@ impl App {
                 self.request = Some(Request::Query(preview.query()));
                 self.preview = Some(preview);
                 self.screen = Screen::Preview;
+            }
+            Step::ShowStory(place) => {
+                if let Some(run) = &mut self.run {
+                    run.select(place);
+                    self.screen = Screen::Run;
+                }
             }
             Step::Back => self.go_back(),
             Step::Restart => self.start_preview(false),
@@ -235,6 +244,7 @@ impl App {
             (Screen::Changes, ..) => drop(self.changes.act(action)),
             (Screen::Preview, Some(preview), _) => preview.tabs.pane_mut().wheel(wheel.up),
             (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
+            (Screen::Completion, _, Some(run)) => self.completion.wheel(wheel, area, run),
             (Screen::Result, ..) => self.result.tabs.pane_mut().wheel(wheel.up),
             _ => {}
         }

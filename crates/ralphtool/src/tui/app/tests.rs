@@ -524,6 +524,16 @@ fn keys_of_the_run_screen_choose_nothing_at_its_end() {
 }
 
 #[test]
+fn a_key_held_down_does_not_answer_its_own_question() {
+    let mut stage = ended_with(Outcome::Stopped);
+    assert_eq!(asked(&mut stage, "ccc"), []);
+    let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
+    assert_eq!(asked(&mut stage, "y"), command(cleanup));
+    let mut stage = ended_with(Outcome::Stopped);
+    assert_eq!(asked(&mut stage, "cby"), []);
+}
+
+#[test]
 fn a_note_being_typed_as_the_run_ends_chooses_nothing() {
     let mut stage = at_work();
     stage.keys(":use a b");

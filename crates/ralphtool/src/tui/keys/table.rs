@@ -65,7 +65,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
     Look {
         Enter [Enter] "Enter"
             "expand or fold what the cursor is on; in Attempts: its diff" ("expand") at RUNS;
-        Enter [Enter] "Enter" "do what is selected; asks where work moves" ("choose") at &[Completion];
+        Enter [Enter] "Enter" "do what is selected (asks where work moves); open the story, or the file's diff"
+            ("choose") at &[Completion];
         Follow [Char('f')] "f" "follow the live story again" ("follow") at &[Run, Attached];
         PreviousAttempt [Char('['), Char(',')] "[" "previous attempt" at RUNS;
         NextAttempt [Char(']'), Char('.')] "]" "next attempt" at RUNS;
@@ -92,6 +93,9 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Zoom [Char('z')] "z" "give the pane the whole width, and back" ("zoom") at RUNS;
         NextTab [Tab] "Tab" "next tab" ("next tab") at TABS;
         PreviousTab [BackTab] "Shift-Tab" "previous tab" at TABS;
+        NextTab [Tab] "Tab" "to the review, to the changed files, and back to the choice"
+            ("review, files") at &[Completion];
+        PreviousTab [BackTab] "Shift-Tab" "the same backwards" at &[Completion];
         Tab(1) [Char('1')] "1 … 5" "a tab by its number" at TABS;
         Tab(2) [Char('2')] "" "" at TABS;
         Tab(3) [Char('3')] "" "" at TABS;

@@ -23,6 +23,18 @@ const TAB: usize = 4;
 /// Line numbers are left out on a narrower screen.
 const ROOM_FOR_NUMBERS: usize = 60;
 
+/// Whether the changes of a whole run are shown, and who folds their files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Overview {
+    /// The changes of one attempt are shown.
+    #[default]
+    No,
+    /// Files are folded as far as there is no room for them.
+    FoldedToFit,
+    /// The user folded a file, so that no other is folded without the user.
+    FoldedByUser,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct DiffPane {
     id: Option<DiffId>,
@@ -36,9 +48,26 @@ pub(crate) struct DiffPane {
     waiting: bool,
     /// Files may have changed since the last query.
     stale: bool,
+    overview: Overview,
 }
 
 impl DiffPane {
+    /// A pane of the changes of a whole run: a list of files, expanded as far as there is room.
+    pub(crate) fn overview() -> Self {
+        Self {
+            overview: Overview::FoldedToFit,
+            ..Self::default()
+        }
+    }
+
+    /// One line that says how much was changed, once that is known.
+    pub(crate) fn summary(&self) -> Option<Line<'static>> {
+        match &self.diff {
+            Some(Ok(diff)) if !diff.files.is_empty() => Some(summary(diff)),
+            _ => None,
+        }
+    }
+
     /// Files may have changed.
     pub(crate) fn invalidate(&mut self) {
         self.stale = true;
@@ -91,7 +120,9 @@ impl DiffPane {
     }
 
     pub(crate) fn fit(&mut self, area: Rect) {
-        if self.text.fit(area) {
+        let height = self.text.height();
+        let is_wider = self.text.fit(area);
+        if is_wider || self.overview == Overview::FoldedToFit && height != self.text.height() {
             self.lay_out();
         }
     }
@@ -104,6 +135,9 @@ impl DiffPane {
         let Some(file) = item.checked_sub(1).and_then(|place| diff.files.get(place)) else {
             return;
         };
+        if self.overview == Overview::FoldedToFit {
+            self.overview = Overview::FoldedByUser;
+        }
         if !self.folded.remove(&file.path) {
             self.folded.insert(file.path.clone());
         }
@@ -111,10 +145,32 @@ impl DiffPane {
         self.text.go_to(item, 0);
     }
 
+    /// Folds the files, from the first one that does not fit on.
+    fn fold_to_fit(&mut self) {
+        let Some(Ok(diff)) = &self.diff else {
+            return;
+        };
+        let titles = 1 + diff.files.len();
+        let mut room = self.text.height().saturating_sub(titles);
+        let mut is_full = false;
+        self.folded.clear();
+        for file in &diff.files {
+            is_full |= file.lines.len() > room;
+            if is_full {
+                self.folded.insert(file.path.clone());
+            } else {
+                room -= file.lines.len();
+            }
+        }
+    }
+
     fn lay_out(&mut self) {
+        if self.overview == Overview::FoldedToFit {
+            self.fold_to_fit();
+        }
         let items = match &self.diff {
             None if self.id.is_some() => self.note("looking …".to_owned(), DIM),
-            None => self.note("no attempt was made at this story".to_owned(), DIM),
+            None => self.note(self.nothing().to_owned(), DIM),
             Some(Ok(diff)) if diff.files.is_empty() && diff.cut.is_none() => {
                 self.note(self.nothing().to_owned(), DIM)
             }
@@ -127,11 +183,13 @@ impl DiffPane {
         self.text.set(items);
     }
 
-    /// What an attempt without changes is called.
+    /// What it says where nothing was changed.
     fn nothing(&self) -> &'static str {
         match self.id {
+            _ if self.overview != Overview::No => "no file was changed",
+            None => "no attempt was made at this story",
             Some(DiffId::Live { .. }) => "nothing was changed yet",
-            _ => "this attempt changed nothing",
+            Some(_) => "this attempt changed nothing",
         }
     }
 

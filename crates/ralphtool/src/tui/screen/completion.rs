@@ -1,20 +1,25 @@
 //! The end of a run: why it ended, how far it came, and the choice of how to finish the branch.
 
+mod areas;
 mod choices;
+mod review;
 
+use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Length, Max};
-use ratatui::layout::{Flex, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Block, Borders, Paragraph};
 
+use self::areas::{Areas, Wanted};
+use self::review::Review;
 use super::run::Run;
 use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
-use crate::tui::message::{DiffId, Query, Request, RunOver};
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, WARN};
-use crate::tui::pane::diff;
+use crate::tui::message::{DiffId, Query, Request, RunOver, Wheel};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN, border};
+use crate::tui::pane::diff::DiffPane;
 use crate::tui::step::{Confirmation, Step};
+use crate::tui::tabbed;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
@@ -28,40 +33,63 @@ pub(crate) use choices::Choice;
 /// How many lines of the reason are shown.
 const REASON_LINES: usize = 6;
 
-/// From this height on there is an empty line below the title.
-const ROOMY: u16 = 16;
-
 /// The margin at the left.
 const MARGIN: u16 = 1;
 
+/// What the keys act on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Focus {
+    #[default]
+    Choices,
+    Review,
+    Files,
+}
+
+impl Focus {
+    const fn next(self) -> Self {
+        match self {
+            Self::Choices => Self::Review,
+            Self::Review => Self::Files,
+            Self::Files => Self::Choices,
+        }
+    }
+}
+
 /// The end of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Completion {
+    focus: Focus,
     /// The choice that Enter takes; none before the user has moved to one.
     selected: Option<usize>,
     /// The choice that is being carried out.
     doing: Option<Choice>,
-    /// How much the run changed.
-    stat: Option<Line<'static>>,
-    asked: Option<DiffId>,
+    review: Review,
+    files: DiffPane,
+}
+
+impl Default for Completion {
+    fn default() -> Self {
+        Self {
+            focus: Focus::default(),
+            selected: None,
+            doing: None,
+            review: Review::default(),
+            files: DiffPane::overview(),
+        }
+    }
 }
 
 impl Completion {
-    /// Receives what the run changed; diffs for other panes are ignored.
-    pub(crate) fn receive(&mut self, id: &DiffId, diff: &Diff) {
-        if self.asked.as_ref() == Some(id) {
-            self.stat = Some(diff::summary(diff));
-        }
+    /// Receives a diff; those for other panes are ignored.
+    pub(crate) fn receive(&mut self, id: &DiffId, found: &Result<Box<Diff>, String>) {
+        self.files.receive(id, found.clone());
     }
 
-    pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
-        if self.asked.is_some() {
-            return None;
-        }
-        let (from, to) = range_of(&run.progress)?;
-        let id = DiffId::Between { from, to };
-        self.asked = Some(id.clone());
-        Some(Query::Diff(id))
+    pub(crate) fn query(&mut self, run: &Run, now: Timestamp) -> Option<Query> {
+        let range = range_of(&run.progress);
+        let id = range.map(|(from, to)| DiffId::Between { from, to });
+        self.files.show(id);
+        self.files.query(now)
     }
 
     /// Lets the user choose again, because the choice failed or the run continues.
@@ -85,7 +113,8 @@ impl Completion {
 
     /// Whether an action would do something now.
     pub(crate) fn offers(&self, action: Action, run: &Run) -> bool {
-        self.doing.is_none() && self.chosen(action, run).is_some()
+        let is_reading = action == Action::Enter && self.focus != Focus::Choices;
+        is_reading || self.doing.is_none() && self.chosen(action, run).is_some()
     }
 
     /// The choice that an action means, if it is offered.
@@ -99,20 +128,50 @@ impl Completion {
     }
 
     pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
+        match (action, self.focus) {
+            (Action::NextTab, focus) => self.focus = focus.next(),
+            (Action::PreviousTab, focus) => self.focus = focus.next().next(),
+            (Action::Enter, Focus::Files) => self.files.toggle(),
+            (Action::Enter, Focus::Review) => {
+                return self.review.story().map_or(Step::Stay, Step::ShowStory);
+            }
+            (Action::PageUp | Action::PageDown, Focus::Choices | Focus::Review) => {
+                self.review.pane.act(action);
+            }
+            (action, Focus::Review) if action.is_movement() => self.review.pane.act(action),
+            (action, Focus::Files) if action.is_movement() => self.files.text.act(action),
+            (action, Focus::Choices) if action.is_movement() => self.select(action, run),
+            (action, _) => return self.ask(action, run),
+        }
+        Step::Stay
+    }
+
+    fn select(&mut self, action: Action, run: &Run) {
         let last = Choice::all(run).len().saturating_sub(1);
-        let is_down = matches!(action, Action::Down | Action::PageDown | Action::Home);
-        let to = match self.selected {
+        let first = matches!(action, Action::Down | Action::Home).then_some(0);
+        self.selected = match self.selected {
             Some(selected) => action.moved(selected, last, 1),
-            None => action
-                .moved(0, last, 1)
-                .map(|_| if is_down { 0 } else { last }),
+            None => first.or(Some(last)),
         };
-        self.selected = to.or(self.selected);
+    }
+
+    /// Asks before the choice that a key means.
+    fn ask(&mut self, action: Action, run: &Run) -> Step {
         match self.chosen(action, run) {
             Some(_) if self.doing.is_some() => Step::Stay,
             Some(choice) if action == Action::Enter && !choice.always_asks() => self.choose(choice),
             Some(choice) => Step::Confirm(Confirmation::Choice(choice)),
             None => Step::Stay,
+        }
+    }
+
+    /// Scrolls what is below the pointer.
+    pub(crate) fn wheel(&mut self, wheel: Wheel, area: Rect, run: &Run) {
+        let files = self.areas(area, run).files;
+        if files.contains((wheel.column, wheel.row).into()) {
+            self.files.text.wheel(wheel.up);
+        } else {
+            self.review.pane.wheel(wheel.up);
         }
     }
 
@@ -135,38 +194,103 @@ impl Completion {
         Step::Ask(Request::Command(command))
     }
 
+    fn areas(&self, area: Rect, run: &Run) -> Areas {
+        let columns = area.width.saturating_sub(MARGIN);
+        let rows = |lines: usize| u16::try_from(lines).unwrap_or(u16::MAX);
+        Areas::of(
+            area,
+            Wanted {
+                head: rows(wrapped(&self.head(run), columns).len()),
+                choices: rows(self.below(run).len()),
+                on_review: self.focus == Focus::Review,
+                on_files: self.focus == Focus::Files,
+            },
+        )
+    }
+
+    /// Lays the panes out for a screen of this size.
+    pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
+        let areas = self.areas(area, run);
+        if !areas.review.is_empty() {
+            let inside = Areas::inside(areas.review);
+            self.review.fit(inside, &run.progress);
+        }
+        if !areas.files.is_empty() {
+            self.files.fit(Areas::inside(areas.files));
+        }
+    }
+
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
-        let progress = &run.progress;
-        let mut lines = failure(progress);
-        lines.extend(why(run));
-        lines.push(Line::default());
-        lines.extend(self.figures(progress));
-        let below = self.below(run);
-        // However long the reasons are, the choices are visible.
-        let rows = |lines: &[Line<'static>]| {
-            let rows = wrapped(lines, area.width.saturating_sub(MARGIN)).len();
-            u16::try_from(rows).unwrap_or(u16::MAX)
-        };
-        let [first, reasons, _, choice] = Layout::vertical([
-            Length(if area.height < ROOMY { 1 } else { 2 }),
-            Max(rows(&lines)),
-            Length(1),
-            Length(rows(&below)),
-        ])
-        .flex(Flex::Start)
-        .areas(area);
-        let mut title = title_of(change_of(progress));
+        let areas = self.areas(area, run);
+        let mut title = title_of(change_of(&run.progress));
         title.push(Span::raw("  the run is over"));
-        frame.render_widget(Paragraph::new(Line::from(title)), first);
-        draw_lines(frame, reasons, &lines, MARGIN);
-        draw_lines(frame, choice, &below, MARGIN);
+        frame.render_widget(Paragraph::new(Line::from(title)), areas.title);
+        draw_lines(frame, areas.head, &self.head(run), MARGIN);
+        if areas.is_wide {
+            self.draw_part(frame, areas.review, "Review", Focus::Review);
+            self.draw_part(frame, areas.files, "Changed files", Focus::Files);
+        } else {
+            self.draw_tabs(frame, areas.shown());
+        }
+        self.review.pane.draw(
+            frame,
+            Areas::inside(areas.review),
+            self.focus == Focus::Review,
+        );
+        self.files.text.draw(
+            frame,
+            Areas::inside(areas.files),
+            self.focus == Focus::Files,
+        );
+        self.draw_choices(frame, areas.choices, run);
+    }
+
+    /// The title line of a part.
+    fn draw_part(&self, frame: &mut Frame<'_>, area: Rect, title: &'static str, part: Focus) {
+        let focused = self.focus == part;
+        let style = if focused { KEY } else { STRONG };
+        let title = wrap::styled(format!(" {title} "), style);
+        rule(frame, area, title, focused);
+    }
+
+    /// The title line of the review and the changed files, of which one is visible.
+    fn draw_tabs(&self, frame: &mut Frame<'_>, area: Rect) {
+        let shown = usize::from(self.focus == Focus::Files);
+        let is_read = self.focus != Focus::Choices;
+        let columns = area.width.into();
+        let titles = tabbed::titles(&["Review", "Changed files"], shown, columns, is_read);
+        rule(frame, area, titles, is_read);
+    }
+
+    fn draw_choices(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
+        let lines = self.below(run);
+        let mut inside = area;
+        if usize::from(area.height) > lines.len() {
+            self.draw_part(frame, area, "What to do with the branch", Focus::Choices);
+            inside = Areas::inside(area);
+        }
+        let width = usize::from(inside.width);
+        let lines: Vec<Line<'_>> = lines.iter().map(|line| wrap::cut(line, width)).collect();
+        frame.render_widget(Paragraph::new(lines), inside);
+    }
+
+    /// Why the run ended, what to know before the choice, and what it took.
+    fn head(&self, run: &Run) -> Vec<Line<'static>> {
+        let mut lines = failure(&run.progress);
+        lines.extend(why(run));
+        lines.extend(self.figures(&run.progress));
+        lines.extend(reason(run));
+        lines
     }
 
     fn figures(&self, progress: &Progress) -> Vec<Line<'static>> {
         let stories = count(progress.stories_total, "story");
         let stories = format!("{} of {stories} done", progress.stories_done);
         let mut lines = vec![Line::from(totals(progress, stories))];
-        lines.extend(self.stat.clone());
+        if let (Some(last), Some(stat)) = (lines.last_mut(), self.files.summary()) {
+            last.spans.push(Span::raw(" · "));
+            last.spans.extend(stat.spans);
+        }
         lines
     }
 
@@ -184,6 +308,15 @@ impl Completion {
     }
 }
 
+/// A line with a title, above a part.
+fn rule(frame: &mut Frame<'_>, area: Rect, title: Line<'static>, focused: bool) {
+    let block = Block::new()
+        .borders(Borders::TOP)
+        .border_style(border(focused))
+        .title(title);
+    frame.render_widget(block, area);
+}
+
 /// Why the last choice failed.
 fn failure(progress: &Progress) -> Vec<Line<'static>> {
     let Some(failure) = &progress.finish_failure else {
@@ -193,7 +326,6 @@ fn failure(progress: &Progress) -> Vec<Line<'static>> {
     vec![
         wrap::styled(text, BAD),
         Line::from(format!("→ {}", clean(&failure.hint))),
-        Line::default(),
     ]
 }
 
@@ -217,14 +349,27 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         | Outcome::Limited { .. }
         | Outcome::Broken { .. } => ("✗", BAD),
     };
-    let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
     let unverified = words::unverified(progress).into_iter();
     let findings = progress.findings().map(words::warning);
-    lines.extend(
-        unverified
-            .chain(findings)
-            .map(|text| wrap::styled(format!("! {text}"), WARN)),
-    );
+    let alerts: Vec<String> = unverified.chain(findings).collect();
+    // Done is green only where nothing speaks against it.
+    let (mark, style) = match mark {
+        "✓" if !alerts.is_empty() => (words::done_mark(true), WARN),
+        mark => (mark, style),
+    };
+    let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
+    let alerts = alerts.into_iter();
+    lines.extend(alerts.map(|text| wrap::styled(format!("! {text}"), WARN)));
+    lines
+}
+
+/// More about why the run ended.
+fn reason(run: &Run) -> Vec<Line<'static>> {
+    let is_above = matches!(run.over, Some(RunOver::Failed(_)));
+    let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
     if let Outcome::Exhausted { reason, .. }
     | Outcome::GateBroken { reason, .. }
     | Outcome::Limited { reason }

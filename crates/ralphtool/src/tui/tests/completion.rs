@@ -3,14 +3,17 @@
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
-use super::story::over;
+use super::story::{attempt, completed, ended, gate, gate_ended, over, red, started, story};
 use crate::tui::message::{ErrorText, Msg, RunOver};
+use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
+use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
+use ralph_run::settings::TamperCheck;
 
 super::scenes!(
     "completion",
-    &[],
+    &[(200, 50)],
     [
         all_done,
         one_set_aside,
@@ -18,6 +21,12 @@ super::scenes!(
         cleanup_question,
         abandon_question,
         key_too_early,
+        review_focused,
+        files_focused,
+        file_folded,
+        deleted_test,
+        no_gates,
+        gate_red,
         exhausted,
         stopped,
         limited,
@@ -56,10 +65,84 @@ fn abandon_question(stage: &mut Stage) {
     stage.keys("a");
 }
 
+fn review_focused(stage: &mut Stage) {
+    all_done(stage);
+    stage.press(KeyCode::Tab).keys("jj");
+}
+
+fn files_focused(stage: &mut Stage) {
+    all_done(stage);
+    stage.press(KeyCode::Tab).press(KeyCode::Tab).keys("j");
+}
+
+fn file_folded(stage: &mut Stage) {
+    files_focused(stage);
+    stage.press(KeyCode::Enter);
+}
+
+fn deleted_test(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(
+            60,
+            Event::TamperFound {
+                story: id("2"),
+                attempt: AttemptNumber(1),
+                check: TamperCheck::Tests,
+                paths: vec!["tests/test_fetch.py".to_owned()],
+                message: "1 test deleted: test_plain (tests/test_fetch.py)".to_owned(),
+                failed: false,
+            },
+        )
+        .hear(1, completed());
+    end(stage, Outcome::StoryDone, 2);
+}
+
+fn no_gates(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    let Event::RunStarted(mut it) = started() else {
+        return;
+    };
+    it.gates.clear();
+    stage.hear(0, Event::RunStarted(it));
+    end(stage, Outcome::AllDone, 1);
+}
+
+fn gate_red(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(60, gate("2", "tests", "2.1-1", false))
+        .hear(12, gate_ended("2", "tests", false, red()))
+        .hear(0, red_before())
+        .hear(1, completed());
+    let gates = vec!["tests".to_owned()];
+    end(stage, Outcome::Unverified { gates }, 5);
+}
+
+fn red_before() -> Event {
+    Event::Warning {
+        code: "red_before".to_owned(),
+        message: "gate `tests` is red (exit code 101), as it was before the attempt".to_owned(),
+    }
+}
+
+/// The run ends, and the user has seen that.
+fn end(stage: &mut Stage, outcome: Outcome, stories_done: usize) {
+    stage.hear(10, ended(outcome, stories_done));
+    stage.draw();
+    stage.wait(1);
+}
+
 /// A key that was meant for the run.
 fn key_too_early(stage: &mut Stage) {
     super::story::working(stage);
-    stage.hear(10, super::story::ended(Outcome::AllDone, 5));
+    stage.hear(10, ended(Outcome::AllDone, 5));
     stage.keys("c");
 }
 

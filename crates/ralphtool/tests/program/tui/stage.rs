@@ -80,10 +80,12 @@ pub(crate) fn chooses(terminal: &Terminal, key: &str, leads_to: &str) {
     terminal.waits_for(leads_to);
 }
 
-/// Presses the key of a choice until its question is there.
+/// Presses the key of a choice until its question is there, which a key too many does not close.
 #[track_caller]
 pub(crate) fn asks(terminal: &Terminal, key: &str) {
     let key = Key::Char(key.chars().next().unwrap());
+    // Half of the frame after the last question may be drawn.
+    terminal.waits_for_no("any other key");
     presses_until(terminal, key, "the question", || {
         terminal.screen().contains("any other key")
     });

@@ -55,7 +55,7 @@ impl Choice {
     }
 
     /// The action of its own key; it asks first.
-    pub(super) const fn action(self) -> Option<Action> {
+    pub(crate) const fn action(self) -> Option<Action> {
         match self {
             Self::Finish(FinishChoice::Cleanup) => Some(Action::Cleanup),
             Self::Finish(FinishChoice::Keep) => Some(Action::Keep),

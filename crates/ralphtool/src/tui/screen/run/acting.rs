@@ -89,7 +89,8 @@ impl Run {
         }
     }
 
-    fn select(&mut self, story: usize) {
+    /// Selects a story.
+    pub(crate) fn select(&mut self, story: usize) {
         self.following = false;
         if self.show_story(story) {
             self.attempt = None;

@@ -1,0 +1,195 @@
+//! What a run did, to be read before the choice: its stories, gates and warnings.
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
+use crate::tui::screen::story_table::StoryTable;
+use crate::tui::text_pane::{Item, TextPane};
+use crate::tui::wrap;
+use crate::ui::text::{clean, pad};
+use crate::ui::words;
+use ralph_plan::tasks::TaskState;
+use ralph_run::records::event::GateResult;
+use ralph_run::records::progress::{
+    AttemptStanding, GateProgress, Importance, Progress, StoryProgress, Warning,
+};
+
+/// How much is shown of each story, as far as there is room: the most first.
+const DETAILS: [Detail; 3] = [Detail::Tasks, Detail::Failures, Detail::Row];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Detail {
+    Row,
+    /// And why attempts failed.
+    Failures,
+    /// And its tasks.
+    Tasks,
+}
+
+/// The review, as a pane.
+#[derive(Debug, Default)]
+pub(super) struct Review {
+    pub(super) pane: TextPane,
+    /// The place of the story that each item is about.
+    stories: Vec<Option<usize>>,
+}
+
+impl Review {
+    /// Lays it out for an area of this size.
+    pub(super) fn fit(&mut self, area: Rect, progress: &Progress) {
+        self.pane.fit(area);
+        let columns = self.pane.columns();
+        let height = self.pane.height();
+        let lines = |items: &[(Option<usize>, Item)]| -> usize {
+            items.iter().map(|(_, item)| item.len()).sum()
+        };
+        let mut items = Vec::new();
+        for detail in DETAILS {
+            items = all(progress, columns, detail);
+            if lines(&items) <= height {
+                break;
+            }
+        }
+        let (stories, items) = items.into_iter().unzip();
+        self.stories = stories;
+        self.pane.set(items);
+    }
+
+    /// The place of the story at the cursor.
+    pub(super) fn story(&self) -> Option<usize> {
+        *self.stories.get(self.pane.item()?)?
+    }
+}
+
+/// All items, each with the place of its story.
+fn all(progress: &Progress, columns: usize, detail: Detail) -> Vec<(Option<usize>, Item)> {
+    let table = StoryTable::of(progress, columns);
+    let mut items = vec![(None, vec![table.head()])];
+    items.extend(progress.stories.iter().enumerate().map(|(place, story)| {
+        let mut item = vec![table.row(story)];
+        item.extend(details(story, columns, detail));
+        (Some(place), item)
+    }));
+    for part in [gates(progress, columns), warnings(progress, columns)] {
+        if !part.is_empty() {
+            items.push((None, vec![Line::default()]));
+            items.extend(part.into_iter().map(|item| (None, item)));
+        }
+    }
+    items
+}
+
+fn details(story: &StoryProgress, columns: usize, detail: Detail) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if detail >= Detail::Failures {
+        for attempt in &story.attempts {
+            if let AttemptStanding::Failed(failed) = &attempt.state {
+                let why = words::failure(failed.kind);
+                lines.push(format!("   attempt {}: {why}", attempt.number));
+            }
+        }
+    }
+    if detail >= Detail::Tasks {
+        lines.extend(story.tasks.iter().map(|task| {
+            let mark = match task.state {
+                TaskState::Open => "☐",
+                TaskState::Done => "☑",
+                TaskState::Deferred => "⊟",
+            };
+            format!("   {mark} {}", clean(&task.text))
+        }));
+    }
+    let lines = lines.into_iter().map(|text| wrap::styled(text, DIM));
+    lines.map(|line| wrap::cut(&line, columns)).collect()
+}
+
+/// Each gate with its last verdict and how long it took.
+fn gates(progress: &Progress, columns: usize) -> Vec<Item> {
+    let mut names: Vec<&str> = Vec::new();
+    let configured = progress.header.iter().flat_map(|header| &header.gates);
+    let ran = progress.stories.iter().flat_map(|story| &story.gates);
+    for name in configured.chain(ran.map(|gate| &gate.name)) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let widest = names.iter().map(|name| wrap::columns(&clean(name))).max();
+    let mut items = vec![vec![wrap::styled("Gates", STRONG)]];
+    items.extend(names.into_iter().map(|name| {
+        let line = gate_line(progress, name, widest.unwrap_or(0));
+        wrap::wrap(&line, columns, 3)
+    }));
+    items
+}
+
+fn gate_line(progress: &Progress, name: &str, widest: usize) -> Line<'static> {
+    let last = last_run(progress, name);
+    let result = last.and_then(|(_, gate)| gate.result.as_ref());
+    let is_red_before = progress.red_in_work.contains(name);
+    let (mark, verdict, style): (_, _, Style) = match result {
+        None => ("·", "did not run".to_owned(), DIM),
+        Some(GateResult::Passed) => ("✓", "passed".to_owned(), GOOD),
+        Some(GateResult::Failed { .. }) if is_red_before => {
+            ("!", "red since before the run".to_owned(), WARN)
+        }
+        Some(GateResult::Failed { how, .. }) => ("✗", clean(how), BAD),
+    };
+    let mut spans = vec![
+        Span::styled(format!("{mark}  "), style),
+        Span::raw(format!("{}  ", pad(&clean(name), widest))),
+        Span::styled(verdict, if style == GOOD { PLAIN } else { style }),
+    ];
+    if let Some((story, gate)) = last {
+        let took = gate
+            .duration
+            .map(|took| words::elapsed(words::millis(took)));
+        let took = took.map(|took| format!(", {took}")).unwrap_or_default();
+        let at = if gate.whole {
+            "all stories".to_owned()
+        } else {
+            format!("story {}", clean(&story.id.0))
+        };
+        spans.push(Span::styled(format!("{took} ({at})"), DIM));
+    }
+    Line::from(spans)
+}
+
+/// The last time a gate judged work, and the story it ran at.
+fn last_run<'a>(
+    progress: &'a Progress,
+    name: &str,
+) -> Option<(&'a StoryProgress, &'a GateProgress)> {
+    let stories = progress.stories.iter();
+    let runs = stories.flat_map(|story| story.gates.iter().map(move |gate| (story, gate)));
+    let judged = runs.filter(|(_, gate)| {
+        let has_judged = gate.attempt.is_some() || gate.whole;
+        gate.name == name && gate.result.is_some() && has_judged
+    });
+    judged.max_by_key(|(_, gate)| gate.started_at)
+}
+
+/// What is not above the choice already: warnings about how the run went, and notes.
+fn warnings(progress: &Progress, columns: usize) -> Vec<Item> {
+    let is_above = |warning: &Warning| progress.findings().any(|finding| finding == warning);
+    let mut items = Vec::new();
+    for (importance, mark, style) in [
+        (Importance::Warning, "!", WARN),
+        (Importance::Note, "·", DIM),
+    ] {
+        let warnings = progress.warnings.iter();
+        let shown = warnings.filter(|it| it.importance == importance && !is_above(it));
+        items.extend(shown.map(|warning| {
+            let text = format!("{mark}  {}", words::warning(warning));
+            wrap::wrap(&wrap::styled(text, style), columns, 3)
+        }));
+    }
+    if !items.is_empty() {
+        items.insert(0, vec![wrap::styled("Warnings and notes", STRONG)]);
+    }
+    items
+}
