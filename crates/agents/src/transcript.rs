@@ -212,6 +212,7 @@ impl Needle {
             | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => has(message),
             AgentEvent::Unknown { line } => has(line),
+            AgentEvent::ToolResult { tail, .. } => tail.iter().any(|line| has(line)),
             _ => false,
         }
     }

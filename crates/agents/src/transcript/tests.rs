@@ -235,3 +235,14 @@ fn the_whole_of_a_huge_entry_is_cut() {
     assert_eq!(lines[0].len(), 64 * 1024);
     assert_eq!(lines[1], "… 134464 bytes more, in the transcript");
 }
+
+#[test]
+fn a_search_finds_the_lines_of_an_answer_that_are_shown() {
+    let answer = AgentEvent::ToolResult {
+        bytes: 900,
+        is_error: false,
+        tail: vec!["3 passed".to_owned(), "1 FAILED".to_owned()],
+    };
+    assert!(Needle::new("failed").is_in(&answer));
+    assert!(!Needle::new("compiling").is_in(&answer));
+}

@@ -305,7 +305,13 @@ impl App {
             // The run on the screen is over, and another one has started.
             *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
         }
-        run.apply(record);
+        let is_live = run.mode == RunMode::Live;
+        if let Some(notice) = run.apply(record).filter(|_| is_live) {
+            self.say(notice);
+        }
+        let Some(run) = &mut self.run else {
+            return;
+        };
         match (&record.event, run.mode) {
             (_, RunMode::Replay) => {}
             (Event::RunStarted { .. }, _) => {

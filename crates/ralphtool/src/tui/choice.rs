@@ -96,6 +96,7 @@ pub(crate) fn draw_box(
     lines: Vec<Line<'_>>,
 ) {
     Clear.render(place, buffer);
+    clear_halves(buffer, place);
     let frame = Block::bordered()
         .border_type(BorderType::Rounded)
         .border_style(border(true))
@@ -103,6 +104,20 @@ pub(crate) fn draw_box(
         .title_bottom(bottom)
         .padding(Padding::horizontal(1));
     Paragraph::new(lines).block(frame).render(place, buffer);
+}
+
+/// A wide character left of a place reaches into it, and would be drawn over its border.
+fn clear_halves(buffer: &mut Buffer, place: Rect) {
+    let Some(left) = place.x.checked_sub(1) else {
+        return;
+    };
+    for y in place.top()..place.bottom() {
+        if let Some(cell) = buffer.cell_mut((left, y))
+            && wrap::columns(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+    }
 }
 
 /// A rectangle in the middle of an area.

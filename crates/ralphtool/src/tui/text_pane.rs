@@ -132,12 +132,9 @@ impl TextPane {
 
     /// Scrolls so that as much of the item at the cursor is visible as fits, from its first line.
     pub(crate) fn reveal_item(&mut self) {
-        let Some(item) = self.item() else {
+        let Some((first, end)) = self.lines_of_item() else {
             return;
         };
-        let first = self.cursor - self.line_in_item();
-        let rest = self.lines[first..].iter();
-        let end = first + rest.take_while(|line| line.item == item).count();
         let height = self.height.max(1);
         if end > self.top + height {
             self.top = first.min(end - height.min(end));
@@ -231,14 +228,60 @@ impl TextPane {
                     (self.cursor + count - step) % count
                 }
             })
-            .find(|index| {
-                let text = self.lines[*index].line.to_string().to_lowercase();
-                text.contains(&self.needle)
-            });
+            .find(|index| self.has_needle(*index));
         if let Some(line) = found {
             self.move_to(line);
         }
         found.is_some()
+    }
+
+    /// Goes to the next line with the text in the item at the cursor; returns whether there is one.
+    pub(crate) fn find_in_item(&mut self, forward: bool) -> bool {
+        let Some((first, end)) = self.lines_of_item() else {
+            return false;
+        };
+        let found = if forward {
+            (self.cursor + 1..end).find(|line| self.has_needle(*line))
+        } else {
+            (first..self.cursor).rfind(|line| self.has_needle(*line))
+        };
+        found.is_some_and(|line| {
+            self.move_to(line);
+            true
+        })
+    }
+
+    /// Goes to the first or last line with the text in the item at the cursor.
+    pub(crate) fn find_edge_of_item(&mut self, first_line: bool) -> bool {
+        let Some((first, end)) = self.lines_of_item() else {
+            return false;
+        };
+        let mut lines = (first..end).filter(|line| self.has_needle(*line));
+        let found = if first_line {
+            lines.next()
+        } else {
+            lines.next_back()
+        };
+        found.is_some_and(|line| {
+            self.move_to(line);
+            true
+        })
+    }
+
+    /// The first line of the item at the cursor, and the one after its last.
+    fn lines_of_item(&self) -> Option<(usize, usize)> {
+        let item = self.item()?;
+        let first = self.cursor - self.line_in_item();
+        let rest = self.lines[first..].iter();
+        Some((
+            first,
+            first + rest.take_while(|line| line.item == item).count(),
+        ))
+    }
+
+    fn has_needle(&self, line: usize) -> bool {
+        let text = self.lines[line].line.to_string().to_lowercase();
+        !self.needle.is_empty() && text.contains(&self.needle)
     }
 
     /// The whole text, without styles.

@@ -4,31 +4,30 @@
 //! agent has said more. Otherwise the pane queries other parts when the cursor comes near the border
 //! of its window.
 
+mod drawing;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use crate::tui::keys::Action;
-use crate::tui::markdown;
-use crate::tui::message::{Needle, Part, Query, TranscriptId, Window};
-use crate::tui::palette::{BAD, DIM, ITALIC, NAME, WARN};
+use crate::tui::message::{FileWindow, Needle, Part, Query, TranscriptId, Window};
+use crate::tui::palette::DIM;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
+
+use drawing::Drawing;
 
 /// How many more entries than visible lines are queried.
 const SPARE: usize = 8;
 
-/// How many lines of an agent's reasoning are shown until it is expanded.
-const THINKING_LINES: usize = 4;
-
-/// How many lines of an expanded entry are shown.
-const DETAIL_LINES: usize = 400;
+/// How many lines of the stderr of an agent that crashed are shown.
+const STDERR_LINES: usize = 60;
 
 /// The pane of one transcript.
 #[derive(Debug, Default)]
@@ -49,7 +48,25 @@ pub(crate) struct AgentPane {
     waiting: bool,
     /// The entry to go to when a window with it arrives.
     destination: Option<usize>,
+    /// Go to the line of that entry that was searched for: to its first one, or to its last.
+    hit: Option<Hit>,
     problem: Option<String>,
+    stderr: Option<Stderr>,
+}
+
+/// Which line with a text that is searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hit {
+    First,
+    Last,
+}
+
+/// What an agent that crashed printed on stderr.
+#[derive(Debug)]
+struct Stderr {
+    path: PathBuf,
+    is_queried: bool,
+    lines: Vec<String>,
 }
 
 impl AgentPane {
@@ -81,6 +98,35 @@ impl AgentPane {
         self.lay_out();
     }
 
+    /// Shows the end of the stderr of an agent that crashed below what it said.
+    pub(crate) fn show_stderr(&mut self, path: Option<PathBuf>) {
+        if self.stderr.as_ref().map(|it| &it.path) == path.as_ref() {
+            return;
+        }
+        self.stderr = path.map(|path| Stderr {
+            path,
+            is_queried: false,
+            lines: Vec::new(),
+        });
+        self.lay_out();
+    }
+
+    /// Receives a file; returns false if it is not the stderr of this agent.
+    pub(crate) fn receive_stderr(
+        &mut self,
+        path: &PathBuf,
+        found: &Result<FileWindow, String>,
+    ) -> bool {
+        let Some(stderr) = self.stderr.as_mut().filter(|it| it.path == *path) else {
+            return false;
+        };
+        if let Ok(window) = found {
+            stderr.lines.clone_from(&window.lines);
+            self.lay_out();
+        }
+        true
+    }
+
     /// The transcript may have grown.
     pub(crate) fn grew(&mut self) {
         self.stale = true;
@@ -101,10 +147,18 @@ impl AgentPane {
         if self.waiting {
             return None;
         }
-        let part = self.missing()?;
+        let Some(part) = self.missing() else {
+            return self.query_stderr();
+        };
         self.waiting = true;
         self.stale = false;
         Some(Query::Window(transcript, part))
+    }
+
+    fn query_stderr(&mut self) -> Option<Query> {
+        let stderr = self.stderr.as_mut().filter(|it| !it.is_queried)?;
+        stderr.is_queried = true;
+        Some(Query::File(stderr.path.clone(), STDERR_LINES))
     }
 
     fn missing(&self) -> Option<Part> {
@@ -215,11 +269,38 @@ impl AgentPane {
         Some(Query::Find(self.transcript.clone()?, needle))
     }
 
-    /// Goes to an entry, which may be outside the window.
-    pub(crate) fn go_to(&mut self, entry: usize) {
+    /// Goes to the next line with the text that is searched for, in the entry at the cursor.
+    pub(crate) fn find_in_entry(&mut self, forward: bool) -> bool {
+        self.text.find_in_item(forward)
+    }
+
+    /// Goes to an entry that contains the text that is searched for; it may be outside the window.
+    pub(crate) fn go_to(&mut self, entry: usize, forward: bool) {
         self.destination = Some(entry);
+        self.hit = Some(if forward { Hit::First } else { Hit::Last });
         // Following would query the end.
         self.text.go_to(entry, 0);
+    }
+
+    /// Goes to the line that was searched for in the entry at the cursor, which is expanded if it
+    /// does not show that line.
+    fn go_to_hit(&mut self, entry: usize) {
+        let Some(hit) = self.hit.take() else {
+            return;
+        };
+        if self.text.find_edge_of_item(hit == Hit::First) {
+            return;
+        }
+        let of_entry = |it: &&Entry| it.index == entry;
+        let found = self.entries.iter().find(of_entry).map(|it| &it.event);
+        if matches!(found, Some(AgentEvent::Thinking { .. })) && !self.expanded.contains_key(&entry)
+        {
+            self.expanded.insert(entry, Vec::new());
+            self.rendered.remove(&entry);
+            self.lay_out();
+            self.text.go_to(entry, 0);
+            self.text.find_edge_of_item(hit == Hit::First);
+        }
     }
 
     fn lay_out(&mut self) {
@@ -231,11 +312,17 @@ impl AgentPane {
         if items.iter().all(Vec::is_empty) {
             items = vec![wrap::wrap(&self.nothing(), self.text.columns(), 0)];
         }
+        let is_end = self.first() + self.entries.len() == self.total;
+        let stderr = self.stderr.as_ref().filter(|it| !it.lines.is_empty());
+        if let Some(stderr) = stderr.filter(|_| is_end) {
+            items.push(self.drawing().stderr(&stderr.lines));
+        }
         self.text.set_from(self.first(), items);
         match (self.destination, anchor) {
             (Some(entry), _) if self.has(entry) => {
                 self.destination = None;
                 self.text.go_to(entry, 0);
+                self.go_to_hit(entry);
             }
             (_, Some((item, line))) if self.has(item) => self.text.go_to(item, line),
             _ => {}
@@ -244,6 +331,7 @@ impl AgentPane {
 
     /// Renders new entries; while following, only as many as can be visible.
     fn render_all(&mut self) {
+        let drawing = self.drawing();
         let mut before = std::mem::take(&mut self.rendered);
         let enough = if self.text.is_following() {
             2 * self.text.height()
@@ -259,13 +347,20 @@ impl AgentPane {
             let size = size(&entry.event);
             let rendered = match before.remove(&entry.index) {
                 Some((old_size, rendered)) if old_size == size => rendered,
-                _ => self.render(entry),
+                _ => drawing.entry(&entry.event, self.expanded.get(&entry.index)),
             };
             lines += rendered.len();
             kept.insert(entry.index, (size, rendered));
         }
         self.entries.drain(..first);
         self.rendered = kept;
+    }
+
+    fn drawing(&self) -> Drawing {
+        Drawing {
+            columns: self.text.columns(),
+            colored: self.colored,
+        }
     }
 
     fn has(&self, entry: usize) -> bool {
@@ -281,129 +376,11 @@ impl AgentPane {
         wrap::styled(text, DIM)
     }
 
-    fn render(&self, entry: &Entry) -> Vec<Line<'static>> {
-        let expanded = self.expanded.get(&entry.index);
-        match &entry.event {
-            AgentEvent::Text { text } => {
-                let mut lines =
-                    markdown::render_agent_text(text, self.text.columns(), self.colored);
-                lines.push(Line::default());
-                lines
-            }
-            AgentEvent::Thinking { text } => {
-                let most = expanded.map_or(THINKING_LINES, |_| DETAIL_LINES);
-                self.paragraph(text, DIM.patch(ITALIC), most)
-            }
-            AgentEvent::ToolCall { tool, summary } => {
-                let mark = if expanded.is_some() { "▾ " } else { "▸ " };
-                let line = Line::from(vec![
-                    Span::styled(mark, DIM),
-                    Span::styled(clean(tool), NAME),
-                    Span::raw(format!(" {}", clean(summary))),
-                ]);
-                self.with_detail(&line, expanded)
-            }
-            AgentEvent::ToolResult {
-                bytes,
-                is_error,
-                tail,
-            } => {
-                let mut lines = Vec::new();
-                if *is_error {
-                    lines.push(wrap::styled("  ✗ the tool failed", BAD));
-                }
-                match expanded {
-                    Some(_) => {
-                        let line = wrap::styled(format!("  ↳ {}", words::bytes(*bytes)), DIM);
-                        lines.extend(self.with_detail(&line, expanded));
-                    }
-                    None => lines.extend(self.last_lines(*bytes, tail)),
-                }
-                lines
-            }
-            AgentEvent::Session { id, model } => {
-                let model = model.as_deref().map(|model| format!(" · {}", clean(model)));
-                let model = model.unwrap_or_default();
-                self.one(format!("session {}{model}", clean(id)), DIM)
-            }
-            AgentEvent::Retrying { message } => self.message("↻", message, WARN),
-            AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),
-            AgentEvent::Auth { message }
-            | AgentEvent::Overflow { message }
-            | AgentEvent::Error { message } => self.message("✗", message, BAD),
-            AgentEvent::Final { is_error: true } => {
-                self.one("✗ the agent ended its turn with an error".to_owned(), BAD)
-            }
-            AgentEvent::Final { is_error: false } | AgentEvent::Usage { .. } => Vec::new(),
-            AgentEvent::Unknown { line } => self.one(clean(line), DIM),
-        }
-    }
-
-    fn one(&self, text: String, style: Style) -> Vec<Line<'static>> {
-        vec![wrap::cut(&wrap::styled(text, style), self.text.columns())]
-    }
-
-    fn message(&self, mark: &str, message: &str, style: Style) -> Vec<Line<'static>> {
-        self.paragraph(&format!("{mark} {message}"), style, DETAIL_LINES)
-    }
-
-    fn paragraph(&self, text: &str, style: Style, most: usize) -> Vec<Line<'static>> {
-        let lines = text.lines().map(|line| wrap::styled(clean(line), style));
-        let mut lines: Vec<Line<'static>> = lines
-            .flat_map(|line| wrap::wrap(&line, self.text.columns(), 2))
-            .take(most + 1)
-            .collect();
-        if lines.len() > most {
-            lines.truncate(most);
-            lines.push(wrap::styled("  …", style));
-        }
-        lines.push(Line::default());
-        lines
-    }
-
-    /// The last lines of what a tool answered, with `…` where there is more before them.
-    fn last_lines(&self, bytes: u64, tail: &[String]) -> Vec<Line<'static>> {
-        if tail.is_empty() {
-            let text = match bytes {
-                0 => "  ↳ no output".to_owned(),
-                _ => format!("  ↳ {}", words::bytes(bytes)),
-            };
-            return vec![wrap::styled(text, DIM)];
-        }
-        // Each line has an end, too.
-        let shown: usize = tail.iter().map(|line| line.len() + 1).sum();
-        let first = if bytes > shown as u64 {
-            "  … "
-        } else {
-            "  ↳ "
-        };
-        let marks = std::iter::once(first).chain(std::iter::repeat("    "));
-        let lines = marks.zip(tail).map(|(mark, text)| {
-            let line = wrap::styled(format!("{mark}{}", clean(text)), DIM);
-            wrap::cut(&line, self.text.columns())
-        });
-        lines.collect()
-    }
-
-    /// A line, and the full text below it if the entry is expanded.
-    fn with_detail(&self, line: &Line<'_>, detail: Option<&Vec<String>>) -> Vec<Line<'static>> {
-        let mut lines = vec![wrap::cut(line, self.text.columns())];
-        let detail = detail.map_or(&[][..], Vec::as_slice);
-        for text in detail.iter().take(DETAIL_LINES) {
-            let text = Line::from(vec![Span::styled("  │ ", DIM), Span::raw(clean(text))]);
-            lines.extend(wrap::wrap(&text, self.text.columns(), 4));
-        }
-        if detail.len() > DETAIL_LINES {
-            let more = format!("  │ … {} lines more", detail.len() - DETAIL_LINES);
-            lines.push(wrap::styled(more, DIM));
-        }
-        lines
-    }
-
     /// The number of the entry at the cursor and how many there are, if they do not all fit.
     pub(crate) fn place(&self) -> Option<String> {
         let item = self.text.item()?;
-        (self.total > self.text.height()).then(|| format!("{}/{}", item + 1, self.total))
+        let here = (item + 1).min(self.total);
+        (self.total > self.text.height()).then(|| format!("{here}/{}", self.total))
     }
 }
 

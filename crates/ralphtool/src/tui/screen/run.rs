@@ -7,6 +7,8 @@ mod draw;
 mod header;
 mod sidebar;
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
@@ -20,8 +22,8 @@ use crate::tui::pane::gates::GatesPane;
 use crate::tui::pane::log::LogPane;
 use crate::tui::step::Step;
 use crate::tui::text_pane::{TextPane, scrolled};
-use ralph_base::ids::{AttemptId, AttemptNumber};
-use ralph_run::records::event::{Event, Record};
+use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
+use ralph_run::records::event::{AttemptStarted, Event, FailureKind, Record};
 use ralph_run::records::progress::{
     AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
 };
@@ -132,8 +134,12 @@ impl Run {
         }
     }
 
-    /// Applies a record.
-    pub(crate) fn apply(&mut self, record: &Record) {
+    /// Applies a record; returns what the user should be told at once.
+    pub(crate) fn apply(&mut self, record: &Record) -> Option<String> {
+        let notice = match &record.event {
+            Event::AttemptStarted(started) => self.notes_for(started),
+            _ => None,
+        };
         self.progress.apply(record);
         if matches!(
             record.event,
@@ -157,6 +163,20 @@ impl Run {
             self.go_to_live();
         }
         self.point_panes();
+        notice
+    }
+
+    /// Says that an attempt got the notes that waited for it.
+    fn notes_for(&self, started: &AttemptStarted) -> Option<String> {
+        let waiting = self.progress.notes.waiting();
+        let is_meant = |story: Option<&StoryId>| story.is_none_or(|it| *it == started.story);
+        let notes = match waiting.filter(|note| is_meant(note.story)).count() {
+            0 => return None,
+            1 => "your note".to_owned(),
+            count => format!("your {count} notes"),
+        };
+        let (story, attempt) = (&started.story, started.attempt);
+        Some(format!("attempt {attempt} at story {story} got {notes}"))
     }
 
     fn go_to_live(&mut self) {
@@ -213,7 +233,10 @@ impl Run {
             folder: attempt.transcript.clone().into(),
             output: attempt.output,
         });
+        let stderr = self.shown_attempt().filter(|it| has_crashed(&it.state));
+        let stderr = stderr.map(|it| PathBuf::from(&it.transcript).join("stderr"));
         self.agent.show(transcript);
+        self.agent.show_stderr(stderr);
         self.diff.show(self.shown_diff());
     }
 
@@ -381,12 +404,17 @@ impl Run {
                 let Some(entry) = place else {
                     return Step::Say(format!("the agent never said `{}`", needle.text));
                 };
-                self.agent.go_to(entry);
+                self.agent.go_to(entry, needle.forward);
             }
             Answer::Diff(id, found) => self.diff.receive(&id, found),
+            Answer::File(path, found) if self.agent.receive_stderr(&path, &found) => {}
             Answer::File(path, found) => self.gates.receive(path, found),
             _ => {}
         }
         Step::Stay
     }
+}
+
+fn has_crashed(state: &AttemptStanding) -> bool {
+    matches!(state, AttemptStanding::Failed(it) if it.kind == FailureKind::Crashed)
 }

@@ -4,10 +4,17 @@ use pretty_assertions::assert_eq;
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
-use super::story::{attempt, failed, speaks, started, story, third_attempt, working};
+use super::story::{
+    attempt, completed, failed, gate, gate_ended, red, speaks, started, story, third_attempt,
+    working,
+};
+use crate::tui::message::{Answer, FileWindow};
 use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
+use ralph_agents::agent_event::AgentEvent;
+use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::{Event, FailureKind, Request};
+use ralph_run::settings::TamperCheck;
 
 fn at_work(size: (u16, u16)) -> Stage {
     let mut stage = Stage::new(size);
@@ -137,4 +144,168 @@ fn the_activity_line_is_plain_text() {
         line(&mut stage, "● story 4"),
         "● story 4: 1s  Metrics  I measured it:"
     );
+}
+
+#[test]
+fn the_last_words_of_an_agent_that_crashed_are_shown() {
+    let mut stage = at_work((80, 24));
+    stage.world.said = Vec::new();
+    stage.world.printed = vec!["boom".to_owned()];
+    stage.hear(1, failed("3", 1, FailureKind::Crashed, "exit code 3"));
+    let screen = stage.text();
+    assert!(
+        screen.contains("the agent has not said anything yet"),
+        "{screen}"
+    );
+    assert!(screen.contains("the last lines on its stderr:"), "{screen}");
+    assert!(screen.contains("│ boom"), "{screen}");
+    // Other failures are not explained by it.
+    let mut stage = at_work((80, 24));
+    stage.hear(1, failed("3", 1, FailureKind::Failed, "no database"));
+    assert!(!stage.text().contains("stderr"));
+}
+
+#[test]
+fn a_search_goes_from_line_to_line_of_a_long_text() {
+    let mut stage = Stage::new((80, 24));
+    let lines: Vec<String> = (1..=90)
+        .map(|number| match number {
+            30 | 60 => format!("line {number} with a needle"),
+            _ => format!("line {number}"),
+        })
+        .collect();
+    stage.world.said = vec![
+        AgentEvent::Text {
+            text: lines.join("\n"),
+        },
+        AgentEvent::Text {
+            text: "the end".to_owned(),
+        },
+    ];
+    working(&mut stage);
+    stage.draw();
+    stage.keys("/needle").press(KeyCode::Enter);
+    assert!(
+        line(&mut stage, "▌").ends_with("▌line 30 with a needle"),
+        "{}",
+        stage.text()
+    );
+    stage.keys("n");
+    assert!(
+        stage.text().contains("▌line 60 with a needle"),
+        "{}",
+        stage.text()
+    );
+    stage.keys("N");
+    assert!(
+        stage.text().contains("▌line 30 with a needle"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_problem_with_the_output_of_one_gate_is_not_shown_for_another() {
+    let mut stage = at_work((80, 24));
+    stage
+        .hear(1, gate("3", "tests", "one", false))
+        .hear(
+            1,
+            gate_ended(
+                "3",
+                "tests",
+                false,
+                ralph_run::records::event::GateResult::Passed,
+            ),
+        )
+        .keys("4");
+    stage.silent = true;
+    let file = |name: &str| std::path::PathBuf::from(format!("/state/gates/{name}.log"));
+    let problem = || Err("permission denied".to_owned());
+    stage.answer(Answer::File(file("one"), problem()));
+    assert!(
+        stage
+            .text()
+            .contains("the output cannot be read: permission denied")
+    );
+    // A gate that has just begun has no file yet.
+    stage.hear(1, gate("3", "lint", "two", false));
+    assert!(!stage.text().contains("cannot be read"), "{}", stage.text());
+    stage.answer(Answer::File(file("two"), problem()));
+    assert!(
+        stage.text().contains("it has printed nothing"),
+        "{}",
+        stage.text()
+    );
+    // The records have the last lines of one that failed.
+    stage.hear(1, gate_ended("3", "lint", false, red()));
+    assert!(
+        stage.text().contains("assertion failed: left == right"),
+        "{}",
+        stage.text()
+    );
+    let lines = vec!["whole output".to_owned()];
+    stage.answer(Answer::File(
+        file("two"),
+        Ok(FileWindow { first: 0, lines }),
+    ));
+    assert!(stage.text().contains("whole output"), "{}", stage.text());
+}
+
+#[test]
+fn a_past_attempt_without_changes_says_so() {
+    let mut stage = at_work((80, 24));
+    stage.world.diff = Ok(ralph_vault::diff::Diff::default());
+    stage.keys("2");
+    assert!(stage.text().contains("nothing was changed yet"));
+    stage.hear(1, failed("3", 1, FailureKind::Failed, "no database"));
+    assert!(
+        stage.text().contains("this attempt changed nothing"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn the_user_sees_which_attempt_got_a_note() {
+    let mut stage = at_work((120, 40));
+    let note = |story: &str| Event::NoteAdded {
+        text: "The delay is in seconds.".to_owned(),
+        story: Some(id(story)),
+    };
+    stage.hear(1, note("3"));
+    assert!(line(&mut stage, "● story 3").contains("1 note for the next attempt at story 3"));
+    stage
+        .hear(1, failed("3", 1, FailureKind::Failed, "no database"))
+        .hear(1, attempt("3", 2));
+    assert_eq!(
+        stage.app.notice(),
+        Some("attempt 2 at story 3 got your note")
+    );
+    assert!(!line(&mut stage, "● story 3").contains("note"));
+}
+
+#[test]
+fn a_story_that_is_done_with_a_warning_is_marked_and_says_what_was_found() {
+    let mut stage = Stage::new((80, 24));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(
+            1,
+            Event::TamperFound {
+                story: id("2"),
+                attempt: AttemptNumber(1),
+                check: TamperCheck::Tests,
+                paths: vec!["tests/a.rs".to_owned()],
+                message: "1 test deleted".to_owned(),
+                failed: false,
+            },
+        )
+        .hear(1, completed());
+    assert!(line(&mut stage, "2 Retry the").starts_with("▌✓! 2 Retry"));
+    assert!(line(&mut stage, "1 test deleted").starts_with("! tests: 1 test deleted"));
+    assert!(line(&mut stage, "of 5 stories").contains("! 1 warning"));
 }

@@ -245,7 +245,7 @@ pub(in crate::tui) fn first_story(stage: &mut Stage) {
         .hear(
             0,
             Event::Warning {
-                code: "boxes_ticked".to_owned(),
+                code: "ticked".to_owned(),
                 message: "the agent left 1 box of story 2 open; it is ticked: 2.3 Document the \
                           delay"
                     .to_owned(),

@@ -176,6 +176,9 @@ impl Run {
         if self.needle.is_empty() {
             return Step::Type(Typing::Search);
         }
+        if self.tab == Tab::Agent && self.agent.find_in_entry(forward) {
+            return Step::Stay;
+        }
         if self.tab == Tab::Agent {
             let query = self.agent.find(&self.needle, forward).map(Request::Query);
             let no_agent = || Step::Say("no agent has worked on this story yet".to_owned());

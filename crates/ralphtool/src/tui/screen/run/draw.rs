@@ -49,7 +49,10 @@ impl Run {
         let stories = self.progress.stories.iter().enumerate().skip(self.top);
         let lines: Vec<Line<'_>> = stories
             .take(areas.stories.height.into())
-            .map(|(place, story)| story_line(story, self.mark(place), width, now))
+            .map(|(place, story)| {
+                let is_doubtful = self.progress.is_doubtful(story);
+                story_line(story, self.mark(place), is_doubtful, width, now)
+            })
             .collect();
         frame.render_widget(Paragraph::new(lines), areas.stories);
         let (columns, rows) = (areas.story.width.into(), areas.story.height.into());

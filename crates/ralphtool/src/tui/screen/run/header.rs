@@ -77,6 +77,11 @@ impl Run {
             let text = format!("  ends about {end}");
             line.spans.push(Span::styled(text, DIM));
         }
+        let warnings = self.progress.important_warnings().count();
+        if warnings > 0 {
+            let text = format!("  ! {}", count(warnings, "warning"));
+            line.spans.push(Span::styled(text, WARN));
+        }
         line
     }
 
@@ -218,11 +223,19 @@ impl Run {
                         " · Esc: choose what to do with the branch"
                     }
                     RunMode::Attached { .. } if self.progress.finish.is_none() => {
-                        " · waiting for the choice what to do with the branch, in its terminal"
+                        " · waiting for a choice in its terminal"
                     }
                     _ => "",
                 };
-                Now::new(Span::styled("the run is over", STRONG), choice)
+                let (done, total) = (self.progress.stories_done, self.progress.stories_total);
+                let open = total.saturating_sub(done);
+                let outcome = self.progress.outcome();
+                let why = outcome.map(|it| format!(": {}", words::outcome(it, open)));
+                let why = why.unwrap_or_default();
+                Now::new(
+                    Span::styled("the run is over", STRONG),
+                    format!("{why}{choice}"),
+                )
             }
         }
     }

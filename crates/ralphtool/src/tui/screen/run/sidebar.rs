@@ -45,13 +45,18 @@ pub(super) enum Mark {
 pub(super) fn story_line(
     story: &StoryProgress,
     mark: Mark,
+    is_doubtful: bool,
     width: usize,
     now: Timestamp,
 ) -> Line<'static> {
-    let (glyph, style) = glyph(&story.state);
+    let (glyph, style) = match glyph(&story.state) {
+        _ if is_doubtful => (words::done_mark(true), WARN),
+        usual => usual,
+    };
     let facts = facts(story, width, now);
     let facts_width = wrap::width(&facts);
-    let room = width.saturating_sub(3 + facts_width + usize::from(facts_width > 0));
+    let before = 2 + wrap::columns(glyph);
+    let room = width.saturating_sub(before + facts_width + usize::from(facts_width > 0));
     let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
     let text = match story.state {
         StoryStanding::Running => STRONG,
@@ -154,6 +159,7 @@ pub(super) fn lines(run: &Run, columns: usize, rows: usize, now: Timestamp) -> V
     let columns = columns.saturating_sub(2).max(8);
     let mut lines = vec![Line::default()];
     lines.extend(title(story, columns));
+    lines.extend(findings(run, story, columns));
     let gates = gates(run, story, columns, now);
     let mut attempts = attempts(story, columns, now);
     let room = rows.saturating_sub(lines.len() + gates.len());
@@ -184,6 +190,17 @@ fn title(story: &StoryProgress, columns: usize) -> Vec<Line<'static>> {
         }
     }
     lines
+}
+
+/// What was found in the work of the story, as warnings.
+fn findings(run: &Run, story: &StoryProgress, columns: usize) -> Vec<Line<'static>> {
+    let findings = run.progress.findings_of(story);
+    findings
+        .flat_map(|finding| {
+            let text = format!("! {}", clean(&finding.text()));
+            wrap::wrap(&wrap::styled(text, WARN), columns, 2)
+        })
+        .collect()
 }
 
 /// The tasks with their boxes in this many rows: whole if they fit, else the start of each, around
