@@ -16,9 +16,11 @@ use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, SourceKind};
 use ralph_plan::source::{self, Surroundings};
 use ralph_plan::summary::{ChangeState, ChangeSummary};
+use ralph_run::engine::entry::{Entry, StartMode, WantedChange};
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
+use ralph_run::preview::forecast::all_done;
 use ralph_run::records::event::Event;
 use ralph_run::settings::files::{Loaded, REPOSITORY_FILE};
 use ralph_run::settings::trust::TrustQuestion;
@@ -29,8 +31,7 @@ use ralph_vault::git::repository::Repository;
 /// A run as the user asks for it.
 pub(crate) struct RunRequest<'a> {
     pub(crate) change: ChangeSelector<'a>,
-    /// An open run is kept and not resumed.
-    pub(crate) fresh: bool,
+    pub(crate) mode: StartMode,
     pub(crate) flags: &'a RunArguments,
     /// What was chosen on the screen, over the flags.
     pub(crate) chosen: Option<&'a PartialSettings>,
@@ -55,14 +56,14 @@ impl<'a> RunRequest<'a> {
     /// As the flags and the terminal have it.
     pub(crate) fn of(
         change: ChangeSelector<'a>,
-        fresh: bool,
+        mode: StartMode,
         flags: &'a RunArguments,
         context: &Context,
     ) -> Self {
         let can_ask = output::can_ask() && !flags.json;
         Self {
             change,
-            fresh,
+            mode,
             flags,
             chosen: None,
             attended: flags.allow_screen() && context.has_screen(),
@@ -85,9 +86,24 @@ impl<'a> RunRequest<'a> {
         let nothing = || {
             Failure::refused("there is no run to resume here")
                 .hint("start one with `ralphtool loop CHANGE`")
-                .hint("one that was cleaned up or abandoned is brought back by `ralphtool undo`")
+                .hint("`ralphtool undo` restores one that was cleaned up or abandoned")
         };
         find()?.ok_or_else(nothing).map(Some)
+    }
+
+    /// The change that is asked for, as far as it can be told before a switch to another branch.
+    fn wanted(&self, surroundings: &Surroundings) -> Option<(String, Option<String>)> {
+        let (name, change) = match self.change {
+            ChangeSelector::Named(target) => (
+                Some(source::name_of(target, surroundings)),
+                source::read_target(target, surroundings).ok(),
+            ),
+            ChangeSelector::OnlyOpen => (None, only_change(surroundings).ok()),
+            ChangeSelector::LastRun => (None, None),
+        };
+        let place = change.as_ref().and_then(source::place_of);
+        let name = change.map(|change| change.name).or(name)?;
+        Some((name, place))
     }
 }
 
@@ -96,6 +112,8 @@ pub(crate) enum LaunchOutcome {
     Ready(Box<PreparedRun>),
     /// There is nothing left to do in the change. The lines say what was repaired before.
     NothingLeft(Box<Change>, Vec<String>),
+    /// All stories are done, on a branch where HEAD is not. The text says which.
+    DoneElsewhere(String, Vec<String>),
     /// The screen has to ask first. The lines say what was repaired before.
     Asks(Box<TrustQuestion>, Vec<String>),
 }
@@ -117,10 +135,44 @@ pub(crate) async fn prepare(
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
     let vault = open_vault(request, context).await?;
-    let repaired: Vec<String> = vault.repaired.iter().filter_map(recovered).collect();
+    let mut repaired: Vec<String> = vault.repaired.iter().filter_map(recovered).collect();
     // A run reports what was repaired. If there is none, its failure must.
-    let prepared = prepare_in(vault, &repaired, request, context);
+    let prepared = enter(vault, &mut repaired, request, context);
     prepared.map_err(|failure| repaired.into_iter().fold(failure, Failure::hint))
+}
+
+/// Decides whether the last run is resumed, and prepares what is to run.
+fn enter(
+    vault: OpenVault,
+    repaired: &mut Vec<String>,
+    request: &RunRequest<'_>,
+    context: &Context,
+) -> Result<LaunchOutcome, Failure> {
+    request.last_run(|| Ok(vault.last_run()))?;
+    let wanted = request.wanted(&context.surroundings()?);
+    let change = wanted.as_ref().map(|(name, place)| WantedChange {
+        name,
+        place: place.as_deref(),
+    });
+    let nothing_asked = change.is_none() && !matches!(request.change, ChangeSelector::LastRun);
+    if nothing_asked {
+        // Says what there is instead.
+        return prepare_in(vault, repaired, request, context, false);
+    }
+    let (vault, entry) = vault.enter(change, request.mode)?;
+    *repaired = vault.repaired.iter().filter_map(recovered).collect();
+    match entry {
+        Entry::New => prepare_in(vault, repaired, request, context, false),
+        Entry::Resume => prepare_in(vault, repaired, request, context, true),
+        Entry::DoneOnBranch {
+            change,
+            branch,
+            stories,
+        } => Ok(LaunchOutcome::DoneElsewhere(
+            all_done(&change, &branch, stories),
+            std::mem::take(repaired),
+        )),
+    }
 }
 
 async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenVault, Failure> {
@@ -133,7 +185,7 @@ async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenV
         directory: &context.folder()?,
         state: &context.state()?,
         change: change.as_deref(),
-        fresh: request.fresh,
+        fresh: request.mode.fresh,
     };
     OpenVault::open(repair).await
 }
@@ -196,6 +248,7 @@ fn prepare_in(
     repaired: &[String],
     request: &RunRequest<'_>,
     context: &Context,
+    resumes: bool,
 ) -> Result<LaunchOutcome, Failure> {
     let last = request.last_run(|| Ok(vault.last_run()))?;
     let repository = vault.repository();
@@ -211,7 +264,9 @@ fn prepare_in(
         surroundings: inputs.surroundings,
         settings: inputs.loaded.allowed(inputs.layer).map_err(unfit)?,
         only_story: request.flags.story.clone().map(StoryId),
-        reopen: last.is_some(),
+        // A kept run with nothing left is resumed only if that is asked for.
+        reopen: resumes && (last.is_some() || inputs.change.next_open().is_some()),
+        mode: request.mode,
         warnings: inputs.loaded.warnings,
         environment: context.environment.clone(),
         attended: request.attended,

@@ -6,6 +6,8 @@
 mod agent_run;
 pub(crate) mod agents;
 pub mod attempts;
+pub(crate) mod branch_name;
+pub mod entry;
 
 pub(crate) mod follow;
 pub(crate) mod gaps;
@@ -110,6 +112,8 @@ pub struct Engine {
     run: Run,
     /// An open run goes on.
     resumed: bool,
+    /// Short name of its branch.
+    branch: String,
     recorder: Recorder,
     detail_level: DetailLevel,
     signals: Signals,
@@ -145,6 +149,7 @@ impl Engine {
             machine,
             session,
             resumed,
+            branch,
             preface,
         } = prepared;
         let repository = session.vault().repository().clone();
@@ -161,6 +166,7 @@ impl Engine {
             id,
             run,
             resumed,
+            branch,
             running: None,
             supervisors: Supervisors::default(),
             pending_events: preface,

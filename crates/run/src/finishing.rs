@@ -47,6 +47,8 @@ pub enum Action {
         #[serde(skip)]
         in_run: Option<RunId>,
     },
+    /// The last run was left, to start over from where it began.
+    StartOver,
     /// The last of the others is reverted.
     Undo {
         of: Box<Action>,
@@ -69,7 +71,8 @@ impl Action {
                 words.extend(in_run.as_ref().map(|run| format!("--run {run}")));
                 words.join(" ")
             }
-            Self::Undo { .. } => "ralphtool undo".to_owned(),
+            // Its own way back is an undo as well: everything is as before it.
+            Self::StartOver | Self::Undo { .. } => "ralphtool undo".to_owned(),
         }
     }
 
@@ -86,7 +89,7 @@ impl Action {
         match self {
             Self::Restore { .. } => true,
             Self::Undo { of } => matches!(**of, Self::Restore { .. }),
-            Self::Finish { .. } | Self::Rewind { .. } => false,
+            Self::Finish { .. } | Self::Rewind { .. } | Self::StartOver => false,
         }
     }
 
@@ -96,6 +99,7 @@ impl Action {
             Undone::Keep | Undone::Move(MoveKind::Undo) => Self::Finish {
                 choice: FinishChoice::Keep,
             },
+            Undone::Move(MoveKind::StartOver) => Self::StartOver,
             Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
                 story: story.clone(),
             },
@@ -273,9 +277,7 @@ impl Session {
         let mut plan = self.plan(Action::Finish { choice }, &run, prepared.outline())?;
         plan.notices.splice(0..0, messages(&report.notices));
         let outside = match choice {
-            FinishChoice::Abandon => {
-                outside::at_start(self.checkpoints(), &self.lines()?, &run, None)
-            }
+            FinishChoice::Abandon => self.outside_before(&run)?,
             FinishChoice::Cleanup
             | FinishChoice::Keep
             | FinishChoice::Squash
@@ -342,8 +344,29 @@ impl Session {
         })
     }
 
-    /// Prepares to revert what was done last.
+    /// Task files outside of the work tree as they were before a run.
+    fn outside_before(&self, run: &RunId) -> Result<Option<PathBuf>, Failure> {
+        let checkpoints = self.checkpoints();
+        let before = checkpoints.before_start_over();
+        Ok(match before {
+            Some(before) => {
+                let folder = checkpoints.run_folder(&before.run);
+                Some(outside::before(&folder, &before.snapshot))
+            }
+            None => outside::at_start(checkpoints, &self.lines()?, run, None),
+        })
+    }
+
+    /// Prepares to revert what was done last. Where that is that a run was started over, everything
+    /// goes back to the run before it.
     pub fn undo(&mut self) -> Result<Prepared, Failure> {
+        if self.checkpoints().can_undo_start_over() {
+            let mut prepared = self.finish(FinishChoice::Abandon, &MessageTemplate::default())?;
+            prepared.plan.action = Action::Undo {
+                of: Box::new(Action::StartOver),
+            };
+            return Ok(prepared);
+        }
         let prepared = self.vault.prepare_undo()?;
         let in_run = self.run_to_name(&prepared)?;
         let action = Action::Undo {

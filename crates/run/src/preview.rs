@@ -1,6 +1,7 @@
 //! What a user should know before a run is started: what keeps it from starting, and what it does
 //! with files that are changed.
 
+pub mod forecast;
 pub mod gather;
 
 use ralph_base::size::SizeLimit;

@@ -9,9 +9,12 @@ use super::gc::runs;
 use super::parked::parked_attempts;
 use crate::error::{CheckpointError, Result};
 use crate::gc::policy::{PastRun, Tally};
+use crate::git::process::Git;
 use crate::git::repository::Repository;
+use crate::journal::branches::BranchRuns;
 use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps::{self, JournalHealth};
+use crate::operations::standing::Standing;
 use crate::store::{VaultError, VaultFolder, where_now};
 
 /// A summary of a vault.
@@ -87,6 +90,31 @@ pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Opti
         plan: run.plan.map(|plan| where_now(&folder, repository, &plan)),
         ..run
     }))
+}
+
+/// The run that can be resumed, seen from where HEAD is, and the runs that made branches; looked up as
+/// [`peek`] does.
+pub fn standing(
+    state_directory: &Path,
+    repository: &Repository,
+    git: &Git,
+) -> Result<(Option<Standing>, BranchRuns)> {
+    let folder = VaultFolder::folder_for(state_directory, repository);
+    let lines = if VaultFolder::unlocked(&folder).belongs_to(repository)? {
+        steps::read(&folder.join("journal"))?
+    } else {
+        Vec::new()
+    };
+    let refs = repository.refs(git)?;
+    let head = Repository::ask_head(git, &refs)?;
+    let state = RunState::from_journal(&lines);
+    let standing = Standing::of(&state, &refs, &head, git)?;
+    let here = |plan: &mut String| *plan = where_now(&folder, repository, plan);
+    let standing = standing.map(|mut standing| {
+        standing.run.plan.as_mut().map(here);
+        standing
+    });
+    Ok((standing, BranchRuns::of(&lines)))
 }
 
 /// The open run of a work tree, looked up without the lock and without touching anything.

@@ -4,6 +4,7 @@ pub(crate) mod changed;
 pub(crate) mod twins;
 
 pub(crate) mod begin;
+pub(crate) mod claims;
 pub(crate) mod converge;
 pub(crate) mod finish;
 pub(crate) mod gate_changes;
@@ -19,4 +20,7 @@ pub(crate) mod rewind;
 pub(crate) mod rewrite;
 pub(crate) mod save;
 pub(crate) mod stage_again;
+pub(crate) mod standing;
+pub(crate) mod start_over;
+pub(crate) mod switch_back;
 pub(crate) mod undo;

@@ -23,7 +23,7 @@
 //! let timeout = std::time::Duration::from_secs(30);
 //! let opened = Session::<Opened>::open(directory, state, timeout)?;
 //! let (settled, _recovery) = opened.recover(AfterRecovery::Continue).map_err(Failed::into_error)?;
-//! let request = BeginRequest { run, change: "greeting", plan: None, plan_folder: None };
+//! let request = BeginRequest { run, change: "greeting", branch: "ralph/greeting", plan: None, plan_folder: None };
 //! let (at_checkpoint, _begun) = settled.begin(request).map_err(Failed::into_error)?;
 //! let attempt = at_checkpoint.start_attempt(id).map_err(Failed::into_error)?;
 //! let (at_checkpoint, _notices) = match agent() {
@@ -75,6 +75,7 @@ use crate::operations::moving::PreparedMove;
 use crate::operations::park::{ParkReport, ParkedTree, Setback};
 use crate::operations::rewind::PreparedRewind;
 use crate::operations::save::SaveReport;
+use crate::operations::switch_back::SwitchedBack;
 use crate::operations::undo::PreparedUndo;
 use crate::outcome::FinishChoice;
 use crate::parked::ParkedAttempt;
@@ -253,6 +254,21 @@ impl Session<Settled> {
     /// Opens the run again whose branch was kept. The journal has it only before the next step.
     pub fn reopen_kept(&mut self) -> Result<()> {
         self.vault.reopen()
+    }
+
+    /// Switches to the branch of the run that can be resumed; none where HEAD is there already.
+    pub fn switch_back(&mut self) -> Result<Option<SwitchedBack>> {
+        self.vault.switch_back()
+    }
+
+    /// Prepares the way back to before the open run, which keeps its branch; nothing is touched yet.
+    pub fn prepare_start_over(&mut self) -> Result<PreparedMove> {
+        self.vault.prepare_start_over()
+    }
+
+    /// Goes back to before the open run, and ends it with its branch kept.
+    pub fn start_over(self, prepared: PreparedMove) -> StepResult<(Self, Vec<Notice>), Opened> {
+        self.moved(|vault| vault.carry_out_start_over(prepared))
     }
 
     /// Prepares the end of the open run; nothing is touched yet.

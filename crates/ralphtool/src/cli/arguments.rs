@@ -203,7 +203,7 @@ mod tests {
     }
 
     /// Flags that are about this one call, and no setting.
-    const NO_SETTINGS: [&str; 13] = [
+    const NO_SETTINGS: [&str; 14] = [
         "--story",
         "--no-tui",
         "--json",
@@ -213,6 +213,7 @@ mod tests {
         "--quiet",
         "--resume",
         "--fresh",
+        "--on-top",
         "--config",
         "--color",
         "--help",

@@ -20,6 +20,7 @@ use crate::ui::style::{NAME, STRONG};
 use crate::ui::text::clean;
 use ralph_plan::source::{self, Surroundings};
 use ralph_run::agent::find_program;
+use ralph_run::engine::entry::StartMode;
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
@@ -213,6 +214,7 @@ fn run_of(demo: &DemoFolder, on_screen: bool, context: &Context) -> Result<Run, 
         settings: loaded.allowed(PartialSettings::default()).map_err(unfit)?,
         only_story: None,
         reopen: false,
+        mode: StartMode::default(),
         warnings: Vec::new(),
         environment: context.environment.clone(),
         surroundings,

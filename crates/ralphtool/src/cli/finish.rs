@@ -371,6 +371,7 @@ fn headline(plan: &Plan) -> String {
             Some(path) => format!("restore: `{path}` as attempt {attempt} left it"),
             None => format!("restore: the files as attempt {attempt} left them"),
         },
+        Action::StartOver => format!("start over: the run of `{change}` is left"),
         Action::Undo { of } => format!("undo: revert {}", noun(of)),
     }
 }
@@ -436,7 +437,9 @@ fn result(plan: &Plan) -> String {
         Action::Restore { attempt, .. } => {
             format!("the files of attempt {attempt} are in the tree")
         }
+        Action::StartOver => format!("HEAD is on `{head}`"),
         Action::Undo { of } => match of.as_ref() {
+            Action::StartOver => "the run from before it can be resumed".to_owned(),
             Action::Finish { .. } => format!("{} is undone, and the run is open again", noun(of)),
             of => format!("{} is undone", noun(of)),
         },
@@ -448,6 +451,7 @@ fn noun(action: &Action) -> String {
         Action::Finish { choice } => format!("the {}", choice_name(*choice)),
         Action::Rewind { story } => format!("the rewind to before story {story}"),
         Action::Restore { attempt, .. } => format!("the restore of attempt {attempt}"),
+        Action::StartOver => "the start over".to_owned(),
         Action::Undo { .. } => "the undo".to_owned(),
     }
 }

@@ -8,6 +8,7 @@ use super::start;
 use crate::console::context::Context;
 use crate::console::flags::{EXIT_CODES, RunArguments};
 use crate::launch::{ChangeSelector, RunRequest};
+use ralph_run::engine::entry::StartMode;
 use ralph_run::failure::Failure;
 
 const EXAMPLES: &str = "\
@@ -16,6 +17,7 @@ Examples:
   ralphtool loop add-retry --max-retries 1    at most two attempts per story
   ralphtool loop add-retry --gate 'cargo test' --gate 'cargo clippy'
   ralphtool loop add-retry --story 3          just this story
+  ralphtool loop add-retry --fresh            start over; `ralphtool undo` restores the last run
   ralphtool loop add-retry --dry-run          show what would be done
   ralphtool loop specs/001-albums             a feature of spec-kit; Kiro's specs alike
   ralphtool loop prd.json                     a `prd.json`, or any checklist in Markdown";
@@ -30,25 +32,32 @@ pub(super) struct LoopArguments {
     pub(super) change: Option<String>,
     #[command(flatten)]
     pub(super) run: RunArguments,
-    /// Go on with an interrupted run, if there is one; this is the default
+    /// Resume an unfinished or kept run of the change, if there is one; this is the default
     #[arg(long, conflicts_with = "fresh")]
     #[allow(dead_code, reason = "says what is done anyway, and excludes `--fresh`")]
     pub(super) resume: bool,
-    /// Start anew where a run was interrupted; its branch is put aside, never dropped
+    /// Start over from where the last run began; `ralphtool undo` restores that run and its branch
     #[arg(long)]
     pub(super) fresh: bool,
+    /// Build on the branch of another run, if HEAD is on one
+    #[arg(long)]
+    pub(super) on_top: bool,
 }
 
 pub(super) fn run(arguments: &LoopArguments, context: &Context) -> Result<ExitCode, Failure> {
     let change = arguments.change.as_deref();
     let change = change.map_or(ChangeSelector::OnlyOpen, ChangeSelector::Named);
-    let request = RunRequest::of(change, arguments.fresh, &arguments.run, context);
+    let mode = StartMode {
+        fresh: arguments.fresh,
+        on_top: arguments.on_top,
+    };
+    let request = RunRequest::of(change, mode, &arguments.run, context);
     start::run(&request, context)
 }
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
-  ralphtool resume                    goes on where the last run stopped
+  ralphtool resume                    resumes where the last run stopped
   ralphtool resume --max-retries 5    with more retries than before
   ralphtool resume --dry-run          show what would be done";
 
@@ -61,7 +70,12 @@ pub(super) struct ResumeArguments {
 }
 
 pub(super) fn resume(arguments: &ResumeArguments, context: &Context) -> Result<ExitCode, Failure> {
-    let request = RunRequest::of(ChangeSelector::LastRun, false, &arguments.run, context);
+    let request = RunRequest::of(
+        ChangeSelector::LastRun,
+        StartMode::default(),
+        &arguments.run,
+        context,
+    );
     start::run(&request, context)
 }
 

@@ -44,6 +44,12 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
         LaunchOutcome::NothingLeft(change, repaired) => {
             nothing_left(&change, request.flags, repaired)
         }
+        LaunchOutcome::DoneElsewhere(text, mut lines) => {
+            lines.push(text);
+            lines.push("`ralphtool finish --cleanup` brings the work to your branch".to_owned());
+            lines.push("`ralphtool loop CHANGE --fresh` starts over".to_owned());
+            nothing_to_run(&lines, request.flags)
+        }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
         LaunchOutcome::Ready(ready) if request.attended => {
@@ -63,12 +69,16 @@ fn nothing_left(
     flags: &RunArguments,
     mut lines: Vec<String>,
 ) -> Result<ExitCode, Failure> {
+    let tally = change.story_tally();
+    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
+    nothing_to_run(&lines, flags)
+}
+
+fn nothing_to_run(lines: &[String], flags: &RunArguments) -> Result<ExitCode, Failure> {
     if flags.json {
         // Only records may appear on stdout, and no run took place.
         return Ok(ExitCode::SUCCESS);
     }
-    let tally = change.story_tally();
-    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
     output::print(format!("{}\n", lines.join("\n")).as_bytes())
 }
 

@@ -40,6 +40,7 @@ use crate::tui::screen::run::RunMode;
 use crate::ui::style::Paint;
 use ralph_agents::event_batch::DetailLevel;
 use ralph_run::engine::RecordSink;
+use ralph_run::engine::entry::StartMode;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::machine::UserCommand;
@@ -241,7 +242,10 @@ impl Session {
         let flags = RunArguments::default();
         let request = RunRequest {
             change: ChangeSelector::Named(&start.change),
-            fresh: start.fresh,
+            mode: StartMode {
+                fresh: start.fresh,
+                on_top: false,
+            },
             flags: &flags,
             chosen: Some(&start.chosen),
             attended: true,
@@ -250,6 +254,9 @@ impl Session {
         match Box::pin(launch::prepare(&request, context)).await {
             Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
             Ok(LaunchOutcome::NothingLeft(..)) => RunOver::NothingLeft,
+            Ok(LaunchOutcome::DoneElsewhere(text, _)) => {
+                RunOver::Failed(lookup::error_text(Failure::refused(text)))
+            }
             Ok(LaunchOutcome::Asks(question, repaired)) => {
                 RunOver::NeedsTrust(Box::new(TrustPrompt {
                     question: *question,

@@ -147,7 +147,7 @@ const SITUATIONS: &[Situation] = &[
         said(&sandbox.run(&["loop", "--agent", "missing"]))
     }),
     (
-        "error: a run of `add-retry` was interrupted in this tree",
+        "error: an unfinished run of `add-retry` is in this work tree",
         || {
             let sandbox = after_a_run();
             sandbox.run(&["finish", "--cleanup"]).ends_with(0);

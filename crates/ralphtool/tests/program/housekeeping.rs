@@ -22,11 +22,19 @@ complete
 
 /// One whole run with a failed attempt; gives its id.
 fn run(sandbox: &Sandbox) -> String {
+    end_last(sandbox);
     sandbox.agent(ONE_FAILURE);
     sandbox.tasks(TASKS);
     sandbox.run(&["loop", "c"]).ends_with(0);
     let run = sandbox.runs().pop().unwrap();
     run.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// Ends the last run, so that the next start is a new one.
+fn end_last(sandbox: &Sandbox) {
+    if sandbox.branch() != "main" {
+        sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    }
 }
 
 /// The ids of all runs in the journal, in order.
@@ -125,6 +133,7 @@ fn gc_is_refused_while_another_ralphtool_works_in_the_tree() {
     let sandbox = Sandbox::new();
     run(&sandbox);
     run(&sandbox);
+    end_last(&sandbox);
     sandbox.agent(&format!("touch $root/here; wait_for $root/go\n{GOOD}"));
     sandbox.tasks(TASKS);
     let running = sandbox.start(&["loop", "c"]);

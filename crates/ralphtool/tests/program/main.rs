@@ -44,6 +44,7 @@ mod prompts;
 mod readme;
 mod records;
 mod refusals;
+mod resuming;
 mod rich;
 mod scenarios;
 mod settings;

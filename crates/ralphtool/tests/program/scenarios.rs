@@ -413,12 +413,12 @@ fn retries_are_three_by_default_and_then_the_loop_stops() {
 }
 
 #[test]
-fn a_branch_of_an_earlier_run_is_replaced_and_its_tip_kept() {
+fn a_fresh_start_replaces_the_branch_of_an_earlier_run_and_keeps_its_tip() {
     let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let old = sandbox.git("rev-parse ralph/c");
     sandbox.git("switch -q main");
-    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
     assert_eq!(
         sandbox.commits(),
         ["initial state", "checkpoint: 1", "checkpoint: 2"]

@@ -417,7 +417,7 @@ fn an_interrupted_run_resumes_its_own_plan_and_not_one_of_the_same_name() {
     let other = sandbox.run(&["loop", "PRD.md", "--no-tui"]);
     let said = sandbox.neutral(&other.stderr);
     let refusal =
-        "a run of `prd` was interrupted in this tree, and its plan is `ROOT/repo/prd.json`";
+        "an unfinished run of `prd` is in this work tree, and its plan is `ROOT/repo/prd.json`";
     assert!(other.code == 2 && said.contains(refusal), "{other:?}");
     let own = sandbox.run(&["loop", "prd.json", "--no-tui"]);
     assert_eq!(own.code, 0, "{own:?}");

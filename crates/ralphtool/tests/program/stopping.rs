@@ -371,11 +371,12 @@ fn fresh_starts_a_new_run_after_a_killed_one() {
     assert_eq!(sandbox.tasks_now(), TASKS.replace("[ ]", "[x]"));
     assert_eq!(sandbox.read("a.txt"), "one staged and more\n");
     assert!(!sandbox.exists("junk.txt"));
-    let ancestor = sandbox.git(&format!("merge-base ralph/c {}", tip.trim()));
-    assert_eq!(ancestor, tip);
-    sandbox
-        .run(&["loop", "c", "--on-finish", "cleanup"])
-        .ends_with(0);
+    assert_eq!(
+        sandbox.git("rev-parse ralph/c~3"),
+        sandbox.git("rev-parse main")
+    );
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!(sandbox.git("rev-parse ralph/c"), tip);
 }
 
 #[cfg(target_os = "linux")]
@@ -386,9 +387,9 @@ fn a_killed_run_of_another_change_is_not_overwritten() {
     let output = sandbox.run(&["loop", "d"]).ends_with(2);
     assert_eq!(
         output.stderr,
-        "error: a run of `c` was interrupted in this tree\n  \
+        "error: an unfinished run of `c` is in this work tree\n  \
          hint: resume it with `ralphtool resume`, or end it with `ralphtool finish`\n  \
-         hint: to keep its branch and start this one, pass `--fresh`\n"
+         hint: to leave it on its branch and start this one where it began, pass `--fresh`\n"
     );
     assert_eq!(sandbox::everything(&sandbox.repo), before);
     sandbox.agent(GOOD);

@@ -211,7 +211,8 @@ fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
         MoveKind::Squash { changed_files } | MoveKind::Reword { changed_files } => {
             (short(&begun.branch), *changed_files)
         }
-        MoveKind::Abandon => (begun.head.recorded(), 0),
+        MoveKind::Abandon => (begun.head_before().recorded(), 0),
+        MoveKind::StartOver => (begun.head.recorded(), 0),
         MoveKind::Rewind { .. } | MoveKind::RestoreAttempt { .. } | MoveKind::Undo => return None,
     };
     Some(Event::Finished(Finished {

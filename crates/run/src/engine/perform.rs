@@ -109,6 +109,7 @@ impl Engine {
             settled.begin(BeginRequest {
                 run: &self.id,
                 change: &change.name,
+                branch: &self.branch,
                 plan: plan.as_deref(),
                 plan_folder: folder.as_deref().and_then(Path::to_str),
             })

@@ -8,7 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::agents;
-use super::repair::{OpenVault, interrupted, other_run};
+use super::branch_name::branch_name;
+use super::entry::StartMode;
+use super::repair::{OpenVault, other_plan, other_run};
 use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
@@ -28,9 +30,8 @@ use ralph_base::os;
 use ralph_base::random_name::random_name;
 use ralph_plan::change::{Change, StoryState};
 use ralph_plan::source::{Surroundings, place_of};
-use ralph_vault::OpenRun;
-use ralph_vault::Vault;
 use ralph_vault::store::where_now;
+use ralph_vault::{BranchRuns, NewBranch, OpenRun, Vault};
 use ralph_vault::{Session, Settled};
 
 /// However the pause after a limit is set, an agent is not asked in a hot loop.
@@ -46,6 +47,7 @@ pub struct Run {
     pub only_story: Option<StoryId>,
     /// Resume the kept run where none is open.
     pub reopen: bool,
+    pub mode: StartMode,
     /// What the user should be told first.
     pub warnings: Vec<String>,
     pub environment: Vec<(OsString, OsString)>,
@@ -60,6 +62,8 @@ pub struct PreparedRun {
     pub(super) machine: Machine,
     pub(super) session: Session<Settled>,
     pub(super) resumed: bool,
+    /// Short name of its branch.
+    pub(super) branch: String,
     /// What is announced before the machine starts: warnings, recoveries.
     pub(super) preface: Vec<Event>,
 }
@@ -110,19 +114,29 @@ impl PreparedRun {
         os::keep_freed_memory();
         let said = run.warnings.iter();
         preface.extend(said.map(|text| Event::warning("settings", text)));
-        let (id, resumption) = match open_run_of(checkpoints, &run.change)? {
+        let (id, branch, resumption) = match open_run_of(checkpoints, &run.change)? {
             Some(open) => {
                 let folder = checkpoints.run_folder(&open.run);
                 let so_far = spent_so_far(&folder, &open, &run.settings)?;
                 preface.extend(so_far.warnings);
                 let max_retries = run.settings.max_retries.value;
-                let id = open.run.clone();
-                (id, Some(resumption(open, so_far.progress, max_retries)))
+                let (id, branch) = (open.run.clone(), open.branch.clone());
+                let resumption = resumption(open, so_far.progress, max_retries);
+                (id, branch, Some(resumption))
             }
             None if nothing_left => return Ok(None),
             None => {
-                checkpoints.preflight(&run.change.name)?;
-                (new_run(), None)
+                let runs = checkpoints.branch_runs()?;
+                let folder = checkpoints.vault_folder();
+                let branch = branch_name(&run.change, &runs, folder, checkpoints.repository());
+                checkpoints.preflight(&NewBranch {
+                    name: &branch,
+                    change: &run.change.name,
+                    replaces: run.mode.fresh,
+                    on_top: run.mode.on_top,
+                })?;
+                preface.extend(replaced(checkpoints, &branch, &runs)?);
+                (new_run(), branch, None)
             }
         };
         let policy = policy(&run);
@@ -142,9 +156,32 @@ impl PreparedRun {
             machine,
             session,
             resumed,
+            branch,
             preface,
         }))
     }
+}
+
+/// Says which branch of an earlier run the new one replaces.
+fn replaced(
+    checkpoints: &Vault,
+    branch: &str,
+    runs: &BranchRuns,
+) -> Result<Option<Event>, Failure> {
+    let Some(earlier) = runs.on(branch) else {
+        return Ok(None);
+    };
+    let replaced = checkpoints.tip_to_replace(branch)?;
+    Ok(replaced.map(|tip| {
+        let message = format!(
+            "the run {} of `{}` is started over: `{branch}` was at {tip} with {}; \
+             `ralphtool undo` brings both back",
+            earlier.run,
+            earlier.change,
+            earlier.stories_done()
+        );
+        Event::warning("branch_replaced", message)
+    }))
 }
 
 /// What is worth a warning in the settings and in the plan.
@@ -191,10 +228,7 @@ fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, 
     if let (Some(plan), Some(place)) = (plan, place)
         && plan != place
     {
-        return Err(interrupted(&format!(
-            "a run of `{}` was interrupted in this tree, and its plan is `{plan}`",
-            open.change
-        )));
+        return Err(other_plan(&open.change, &plan));
     }
     checkpoints.check_on_branch()?;
     checkpoints.refuse_full_disk()?;

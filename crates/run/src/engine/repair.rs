@@ -9,7 +9,7 @@ use super::gaps::fill_gaps;
 use super::start::{outside_of_last, recorded};
 use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
-use crate::records::event::{Event, FinishChoice};
+use crate::records::event::Event;
 use crate::settings::Settings;
 use ralph_base::ids::RunId;
 use ralph_plan::source;
@@ -18,9 +18,7 @@ use ralph_vault::Vault;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::journal::steps::Step;
 use ralph_vault::store::where_now;
-use ralph_vault::{
-    AfterRecovery, CheckpointError, Failed, MessageTemplate, OpenRun, Opened, Session, Settled,
-};
+use ralph_vault::{AfterRecovery, CheckpointError, Failed, OpenRun, Opened, Session, Settled};
 
 /// How long processes of a crashed run may take to end.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(3);
@@ -40,7 +38,7 @@ pub struct RepairRequest<'a> {
 /// The vault of a work tree in which nothing is interrupted. It is locked from the repair to the end
 /// of the run: no other ralphtool can come in between.
 pub struct OpenVault {
-    session: Session<Settled>,
+    pub(super) session: Session<Settled>,
     /// What was found and done.
     pub repaired: Vec<Event>,
 }
@@ -66,11 +64,15 @@ impl OpenVault {
     pub fn last_run(&self) -> Option<OpenRun> {
         let vault = self.session.vault();
         let run = vault.open_run().or_else(|| vault.kept_run())?;
-        let folder = vault.vault_folder();
-        let plan = run
-            .plan
-            .map(|plan| where_now(folder, self.repository(), &plan));
-        Some(OpenRun { plan, ..run })
+        Some(self.here(run))
+    }
+
+    /// A run with its plan where it is now: the repository may have been moved.
+    pub(super) fn here(&self, run: OpenRun) -> OpenRun {
+        let folder = self.session.vault().vault_folder();
+        let here = |plan: String| where_now(folder, self.repository(), &plan);
+        let plan = run.plan.map(here);
+        OpenRun { plan, ..run }
     }
 
     /// The vault as the settings of the run want it.
@@ -122,7 +124,7 @@ pub(crate) async fn repair(
     put_outside_back(checkpoints)?;
     let moving = checkpoints.unfinished_move();
     let recovered = opened.recover(after).map_err(Failed::into_error);
-    let (mut settled, recovery) = recovered.map_err(|error| not_repaired(&error))?;
+    let (settled, recovery) = recovered.map_err(|error| not_repaired(&error))?;
     if let Some(recovery) = recovery {
         said.push(Event::Recovered {
             found: recovery.found,
@@ -132,23 +134,12 @@ pub(crate) async fn repair(
     if let Some((run, id)) = moving {
         follow_move(settled.vault(), &run, &id)?;
     }
-    if fresh && let Some(open) = settled.vault().open_run() {
-        let prepared = settled.prepare_finish(FinishChoice::Keep, &MessageTemplate::default());
-        let prepared = prepared.map_err(|error| not_repaired(&error))?;
-        let finished = settled.finish(prepared).map_err(Failed::into_error);
-        let (kept, report) = finished.map_err(|error| not_repaired(&error))?;
-        settled = kept;
-        said.push(Event::Recovered {
-            found: format!("an unfinished run of `{}`", open.change),
-            done: format!("kept its branch `{}`", report.branch),
-        });
-    }
     complete_last_record(settled.vault())?;
     Ok((settled, said))
 }
 
 /// What an interrupted run left could not be repaired.
-fn not_repaired(error: &CheckpointError) -> Failure {
+pub(super) fn not_repaired(error: &CheckpointError) -> Failure {
     Failure::system(format!(
         "what an interrupted run left could not be repaired: {}",
         chain(error)
@@ -214,13 +205,22 @@ fn put_outside_back(checkpoints: &Vault) -> Result<(), Failure> {
     })
 }
 
-/// A refusal of a run because another one was interrupted in the same tree.
+/// A refusal of a run because another one is open in the same tree.
 pub(crate) fn other_run(change: &str) -> Failure {
-    interrupted(&format!("a run of `{change}` was interrupted in this tree"))
+    unfinished(format!(
+        "an unfinished run of `{change}` is in this work tree"
+    ))
 }
 
-pub(super) fn interrupted(message: &str) -> Failure {
+/// The same where the other run has a plan of the same name, in another place.
+pub(super) fn other_plan(change: &str, plan: &str) -> Failure {
+    unfinished(format!(
+        "an unfinished run of `{change}` is in this work tree, and its plan is `{plan}`"
+    ))
+}
+
+fn unfinished(message: String) -> Failure {
     Failure::refused(message)
         .hint("resume it with `ralphtool resume`, or end it with `ralphtool finish`")
-        .hint("to keep its branch and start this one, pass `--fresh`")
+        .hint("to leave it on its branch and start this one where it began, pass `--fresh`")
 }

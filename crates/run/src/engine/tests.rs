@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
+use crate::engine::entry::StartMode;
 use crate::machine::{GateRequest, Ground, Setup};
 use crate::policy::Policy;
 use crate::policy::roster::Roster;
@@ -56,6 +57,7 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
         settings: loaded.allowed(PartialSettings::default()).unwrap(),
         only_story: None,
         reopen: false,
+        mode: StartMode::default(),
         warnings: Vec::new(),
         environment: Vec::new(),
         attended: false,
@@ -69,6 +71,7 @@ fn engine_of(machine: Machine, folder: &Path) -> Engine {
             .if_settled()
             .unwrap(),
         resumed: false,
+        branch: "ralph/c".to_owned(),
         preface: Vec::new(),
     };
     let (records, _) = mpsc::channel(1);

@@ -4,12 +4,12 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::engine::repair::other_run;
 use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
 use crate::gate::GatePlace;
 use crate::learnings::file;
 use crate::policy::roster::never_asked;
+use crate::preview::forecast::{Forecast, Question};
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::prompt::{Previous, PromptInput, prompt};
 use crate::settings::Settings;
@@ -17,13 +17,14 @@ use crate::tamper::TamperPolicy;
 use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_base::shell::quoted;
 use ralph_plan::change::{Change, Story};
+use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::git::status::tree_state;
 use ralph_vault::look::look as look_at;
-use ralph_vault::look::{peek, peek_last};
+use ralph_vault::look::peek;
 use ralph_vault::store::repository_lock::owner;
 use ralph_vault::store::{VaultFolder, holder};
-use ralph_vault::{CheckpointError, OpenRun, branch_obstacles, obstacles, passing_obstacles};
+use ralph_vault::{CheckpointError, OpenRun, obstacles, passing_obstacles};
 
 /// What might be started.
 #[derive(Debug, Clone, Copy)]
@@ -77,11 +78,10 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
     let git = repository.git(REPAIR_TIMEOUT);
     let limits = plan.settings.limits();
     let mut found = obstacles(repository, &git, &vault);
-    found.extend(branch_obstacles(repository, &git, &plan.change.name));
     found.extend(passing_obstacles(repository, &vault, limits.least_free));
     let mut remarks: Vec<Remark> = found.iter().map(refused).collect();
     let open = peek(plan.state, repository).ok().flatten();
-    remarks.extend(runs(plan, repository, &vault));
+    remarks.extend(about_start(plan, repository, &git));
     remarks.extend(agent(plan, repository));
     remarks.extend(gates(plan, repository));
     match tree_state(&git, &repository.work_tree) {
@@ -95,34 +95,25 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
     remarks
 }
 
-/// What an earlier run left.
-fn runs(plan: &Plan<'_>, repository: &Repository, vault: &Path) -> Option<Remark> {
-    let (looked, last) = match (look_at(vault), peek_last(plan.state, repository)) {
-        (Ok(looked), Ok(last)) => (looked, last),
-        (Err(error), _) | (_, Err(error)) => return Some(refused(&error)),
+/// What a start does with an earlier run and with the branch.
+fn about_start(plan: &Plan<'_>, repository: &Repository, git: &Git) -> Vec<Remark> {
+    let question = Question {
+        repository,
+        git,
+        state: plan.state,
+        change: plan.change,
     };
-    let is_ours = VaultFolder::unlocked(vault).belongs_to(repository);
-    if !is_ours.unwrap_or(true) {
-        return None;
-    }
-    let is_same = |run: &OpenRun| run.change == plan.change.name;
-    match (looked.open, last) {
-        (Some(open), _) if !is_same(&open) => Some(failed(&other_run(&open.change))),
-        (Some(open), _) => {
-            let change = open.change;
-            let text = format!("a run of `{change}` was interrupted: it goes on from there");
-            let half_way = looked.half_way;
-            Some(Remark {
-                hint: half_way.map(|(what, then)| format!("{what}: {then}")),
-                ..Remark::tells(text)
-            })
-        }
-        (None, Some(kept)) => Some(
-            Remark::tells(format!("the branch `{}` of a run was kept", kept.branch))
-                .hint("`ralphtool resume` goes on with it, `ralphtool finish` ends it"),
-        ),
-        (None, None) => None,
-    }
+    let forecast = match Forecast::of(question) {
+        Ok(forecast) => forecast,
+        Err(error) => return vec![refused(&error)],
+    };
+    let vault = VaultFolder::folder_for(plan.state, repository);
+    let half_way = look_at(&vault).ok().and_then(|looked| looked.half_way);
+    let obstacle = forecast.obstacle(question);
+    let mut remarks: Vec<Remark> = obstacle.iter().map(refused).collect();
+    remarks.extend(forecast.remark());
+    remarks.extend(half_way.map(|(what, then)| Remark::tells(format!("{what}: {then}"))));
+    remarks
 }
 
 fn agent(plan: &Plan<'_>, repository: &Repository) -> Option<Remark> {

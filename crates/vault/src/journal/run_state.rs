@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::Head;
 use crate::journal::steps::{
-    BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
+    BeforeStartOver, BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
 };
 use crate::outcome::FinishChoice;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
@@ -177,13 +177,37 @@ impl RunState {
         self.current.as_ref().or(ended).or(undoable)
     }
 
+    /// Where everything was before the last run was left to start over, if nothing happened since.
+    pub(crate) fn before_start_over(&self) -> Option<BeforeStartOver> {
+        let last = self.undoable.last()?;
+        let Act::Moved(intent) = &last.act else {
+            return None;
+        };
+        (intent.kind == MoveKind::StartOver).then(|| BeforeStartOver {
+            run: last.run.clone(),
+            snapshot: intent.before.clone(),
+            head: intent.head_from.clone(),
+        })
+    }
+
     /// Runs that can still be resumed, finished in another way, or undone.
     pub(crate) fn needed_runs(&self) -> Vec<RunId> {
         let open = self.current.iter().map(|current| &current.intent.run);
         let ended = self.ended.iter().map(|ended| &ended.run.intent.run);
         let undoable = self.undoable.iter().map(|last| &last.run);
         let moving = self.moving.iter().map(|(run, _)| run);
-        let all = open.chain(ended).chain(undoable).chain(moving);
+        // To abandon a run that was started over makes the one before it the last again.
+        let current = self.current.as_ref();
+        let last = current.or(self.ended.as_ref().map(|ended| &ended.run));
+        let followed = last
+            .filter(|run| run.intent.is_started_over())
+            .and_then(|run| run.followed.as_ref());
+        let followed = followed.map(|ended| &ended.run.intent.run);
+        let all = open
+            .chain(ended)
+            .chain(undoable)
+            .chain(moving)
+            .chain(followed);
         all.cloned().collect()
     }
 
@@ -285,7 +309,10 @@ impl RunState {
         }
         self.remember(run, Act::Moved(Box::new(intent.clone())));
         match &intent.kind {
-            MoveKind::Cleanup { .. } | MoveKind::Squash { .. } | MoveKind::Reword { .. } => {
+            MoveKind::Cleanup { .. }
+            | MoveKind::Squash { .. }
+            | MoveKind::Reword { .. }
+            | MoveKind::StartOver => {
                 if let Some(choice) = intent.kind.finish() {
                     self.end(choice);
                 }

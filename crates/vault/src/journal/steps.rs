@@ -173,7 +173,14 @@ impl Step {
     /// Every snapshot the step names: as long as its line is in the journal they are needed.
     pub fn snapshots(&self) -> Vec<&str> {
         match self {
-            Self::BeginIntent { intent } => vec![&intent.start, &intent.checkpoint],
+            Self::BeginIntent { intent } => {
+                let before = intent
+                    .before
+                    .as_ref()
+                    .map(|before| before.snapshot.as_str());
+                let own = [intent.start.as_str(), &intent.checkpoint];
+                own.into_iter().chain(before).collect()
+            }
             Self::Parked { snapshot, .. } | Self::SaveIntent { snapshot, .. } => vec![snapshot],
             Self::MoveIntent { intent } => vec![&intent.before, &intent.after],
             Self::Begun
@@ -240,6 +247,9 @@ pub enum MoveKind {
         /// Files that differ from where the run began.
         changed_files: usize,
     },
+    /// Files, index and HEAD go back to how they were before the run, whose branch is kept: another
+    /// run starts from there.
+    StartOver,
     /// Back to the checkpoint before a story.
     Rewind {
         story: String,
@@ -264,6 +274,7 @@ impl MoveKind {
         match self {
             Self::Cleanup { .. } => Some(FinishChoice::Cleanup),
             Self::Abandon => Some(FinishChoice::Abandon),
+            Self::StartOver => Some(FinishChoice::Keep),
             Self::Squash { .. } => Some(FinishChoice::Squash),
             Self::Reword { .. } => Some(FinishChoice::Reword),
             Self::Rewind { .. } | Self::RestoreAttempt { .. } | Self::Undo => None,
@@ -349,6 +360,19 @@ pub struct BeginIntent {
     pub commit: ObjectId,
     /// Snapshot of the first checkpoint.
     pub checkpoint: String,
+    /// The state before the run was started over, where it was: to abandon the run leads there, and
+    /// not to `start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<BeforeStartOver>,
+}
+
+/// Where everything was before a run was started over, with HEAD on the branch of the run before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeforeStartOver {
+    /// The run whose branch it was.
+    pub run: RunId,
+    pub snapshot: String,
+    pub head: Head,
 }
 
 impl BeginIntent {
@@ -358,6 +382,22 @@ impl BeginIntent {
             name: self.branch.clone(),
             commit: Some(commit),
         }
+    }
+
+    /// Where HEAD is after the run was abandoned.
+    pub fn head_before(&self) -> &Head {
+        self.before.as_ref().map_or(&self.head, |it| &it.head)
+    }
+
+    /// The snapshot to go back to when the run is abandoned.
+    pub(crate) fn snapshot_before(&self) -> &str {
+        self.before.as_ref().map_or(&self.start, |it| &it.snapshot)
+    }
+
+    /// Whether an earlier run was left to start over, or its branch replaced.
+    pub(crate) fn is_started_over(&self) -> bool {
+        let is_on = |head: &Head| matches!(head, Head::Branch { name, .. } if *name == self.branch);
+        self.before.is_some() || (self.old_branch.is_some() && !is_on(&self.head))
     }
 
     /// The refs a run looks after: its own branch, the one the user came from, and the stash.

@@ -1,4 +1,4 @@
-//! Begin: the branch `ralph/{change}` with everything the tree holds as its first commit. No file
+//! Begin: the branch of the run with everything the tree holds as its first commit. No file
 //! of the work tree is touched.
 
 use std::path::Path;
@@ -29,6 +29,8 @@ use ralph_base::ids::RunId;
 pub struct BeginRequest<'a> {
     pub run: &'a RunId,
     pub change: &'a str,
+    /// Short name of the branch to make.
+    pub branch: &'a str,
     /// Where the change is read from, where that can be written down.
     pub plan: Option<&'a str>,
     /// The folder with its task files, where that can be written down.
@@ -128,7 +130,7 @@ impl Vault {
         })?;
         self.repo.objects.link()?;
 
-        let branch = format!("refs/heads/ralph/{change}");
+        let branch = format!("refs/heads/{}", request.branch);
         let intent = BeginIntent {
             run: run.clone(),
             change: change.to_owned(),
@@ -141,6 +143,7 @@ impl Vault {
             start: stored.start.id.clone(),
             commit,
             checkpoint: stored.checkpoint,
+            before: self.log.state.before_start_over(),
         };
         self.write_first_snapshots(&stored.start, &intent)?;
         // An earlier branch of the same name.

@@ -21,6 +21,7 @@ use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::Manifest;
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, create_private_folder};
+use ralph_base::ids::RunId;
 
 /// What a finish did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +119,7 @@ impl Vault {
                 Some(self.prepare_cleanup(&current, &refs, head, changed_files)?)
             }
             FinishChoice::Abandon => {
-                report.head = current.intent.head.recorded();
+                report.head = current.intent.head_before().recorded();
                 Some(self.prepare_abandon(&current, &refs, head)?)
             }
         };
@@ -137,11 +138,7 @@ impl Vault {
             commits,
         } = prepared;
         let BeginIntent { run, branch, .. } = self.log.current()?.intent;
-        // A branch may be rewritten or deleted later: its tip is kept.
-        if let Some(tip) = self.repo.observe()?.0.get(&branch) {
-            let name = format!("refs/archive/{run}/end");
-            self.repo.archive(&name, *tip)?;
-        }
+        self.archive_tip(&run, &branch)?;
         if let Some(tip) = commits.last() {
             self.repo.write_commits(&commits)?;
             let name = format!("refs/archive/{run}/rewritten");
@@ -157,10 +154,23 @@ impl Vault {
                 report.notices.extend(self.carry_out(prepared)?);
             }
         }
+        self.forget_git_copy();
+        Ok(report)
+    }
+
+    /// A branch may be rewritten or deleted later: its tip is kept.
+    pub(crate) fn archive_tip(&self, run: &RunId, branch: &str) -> Result<()> {
+        match self.repo.observe()?.0.get(branch) {
+            Some(tip) => self.repo.archive(&format!("refs/archive/{run}/end"), *tip),
+            None => Ok(()),
+        }
+    }
+
+    /// The copy of the git directory goes with the run that is over.
+    pub(crate) fn forget_git_copy(&mut self) {
         self.loaded = None;
         *self.repo.git_copy.borrow_mut() = GitCopy::default();
         git_copy::remove(&self.repo.places.vault);
-        Ok(report)
     }
 
     fn prepare_cleanup(
@@ -220,7 +230,8 @@ impl Vault {
             .prepare_move(&current.intent.run, intent, present, &after)
     }
 
-    /// Everything as it was before the run: the snapshot its begin took.
+    /// Everything as it was before the run: the snapshot its begin took, or the one from before it was
+    /// started over.
     fn prepare_abandon(
         &mut self,
         current: &Current,
@@ -233,7 +244,8 @@ impl Vault {
             from: refs.get(&intent.branch).copied(),
             to: intent.old_branch,
         }];
-        if let Head::Branch { name, commit } = &intent.head
+        let head_before = intent.head_before();
+        if let Head::Branch { name, commit } = head_before
             && *name != intent.branch
         {
             let now = refs.get(name).copied();
@@ -246,7 +258,7 @@ impl Vault {
                 to: *commit,
             });
         }
-        let at_home = same_place(&head, &intent.head);
+        let at_home = same_place(&head, head_before);
         if !at_home && !refs.contains_key(&intent.branch) {
             self.repo.refuse_without_branch(current, &head)?;
         } else if !at_home {
@@ -254,14 +266,14 @@ impl Vault {
         }
         let base = self.checkpoint()?;
         let present = self.tree.scan_present(&self.repo, &base)?;
-        let start = Snapshot::read(&self.repo.places.vault, &intent.start)?;
+        let start = Snapshot::read(&self.repo.places.vault, intent.snapshot_before())?;
         let abandon = MoveIntent {
             kind: MoveKind::Abandon,
             before: present.snapshot.id.clone(),
             after: start.id.clone(),
             refs: branches,
             head_from: head,
-            head_to: intent.head.clone(),
+            head_to: head_before.clone(),
             with_control: true,
         };
         self.repo
@@ -315,7 +327,7 @@ impl Repo {
     }
 
     /// Refuses where HEAD is not on the run's branch: a finish counts all of the tree as the run's.
-    fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
+    pub(super) fn refuse_elsewhere(&self, current: &Current, head: &Head) -> Result<()> {
         self.refuse_operation()?;
         if current.is_on_branch(head) {
             return Ok(());

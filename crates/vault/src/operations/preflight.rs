@@ -7,6 +7,8 @@ use crate::error::{CheckpointError, Result};
 use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
+use crate::journal::branches::BranchRuns;
+use crate::operations::claims::{NewBranch, refuse_claimed};
 use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
@@ -29,7 +31,7 @@ const IN_THE_WAY: &[(&str, &str)] = &[
 
 impl Vault {
     /// Refuses where a run could not begin. Changes nothing.
-    pub fn preflight(&self, change: &str) -> Result<()> {
+    pub fn preflight(&self, wanted: &NewBranch<'_>) -> Result<()> {
         let Places { repository, vault } = &self.repo.places;
         refuse_home(&repository.work_tree)?;
         refuse_vault_inside(repository, vault.folder())?;
@@ -39,12 +41,23 @@ impl Vault {
         wait_for_passing_lock(repository);
         refuse_lock(repository)?;
         self.refuse_full_disk()?;
-        let branch = format!("ralph/{change}");
-        refuse_name(&self.repo.gits.user, &branch)?;
-        let (refs, _) = self.repo.observe()?;
-        refuse_conflicting_refs(&refs, &branch)?;
-        refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
+        let git = &self.repo.gits.user;
+        refuse_name(git, wanted.name)?;
+        let (refs, head) = self.repo.observe()?;
+        refuse_conflicting_refs(&refs, wanted.name)?;
+        refuse_other_work_tree(repository, git, wanted.name)?;
+        let is_claimed = refs
+            .keys()
+            .any(|name| name.starts_with("refs/heads/ralph/"));
+        if is_claimed {
+            refuse_claimed(git, &refs, &head, &self.branch_runs()?, wanted)?;
+        }
         self.refuse_conflicts()
+    }
+
+    /// The runs that made branches.
+    pub fn branch_runs(&self) -> Result<BranchRuns> {
+        Ok(BranchRuns::of(&self.journal_lines()?))
     }
 
     /// Refuses where less is free than must stay free.
@@ -110,14 +123,18 @@ pub fn passing_obstacles(
     all.into_iter().filter_map(Result::err).collect()
 }
 
-/// Why the branch of a change cannot be made. Needs no vault and makes none.
-pub fn branch_obstacles(repository: &Repository, git: &Git, change: &str) -> Vec<CheckpointError> {
-    let branch = format!("ralph/{change}");
-    let all = [
-        refuse_name(git, &branch),
-        refuse_other_work_tree(repository, git, &branch),
-    ];
-    all.into_iter().filter_map(Result::err).collect()
+/// Why the branch of a run cannot be made, or must not be. Needs no vault and makes none.
+pub fn branch_obstacle(
+    repository: &Repository,
+    git: &Git,
+    runs: &BranchRuns,
+    wanted: &NewBranch<'_>,
+) -> Result<()> {
+    refuse_name(git, wanted.name)?;
+    refuse_other_work_tree(repository, git, wanted.name)?;
+    let refs = repository.refs(git)?;
+    let head = Repository::ask_head(git, &refs)?;
+    refuse_claimed(git, &refs, &head, runs, wanted)
 }
 
 /// Refuses where git keeps a second name of every object: it cannot commit on objects without one.
@@ -157,7 +174,11 @@ fn is_surely_a_name(branch: &str) -> bool {
     })
 }
 
-fn refuse_other_work_tree(repository: &Repository, git: &Git, branch: &str) -> Result<()> {
+pub(super) fn refuse_other_work_tree(
+    repository: &Repository,
+    git: &Git,
+    branch: &str,
+) -> Result<()> {
     let has_others = repository.common_dir.join("worktrees").exists();
     if !has_others && repository.git_dir == repository.common_dir {
         return Ok(());

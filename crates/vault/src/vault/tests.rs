@@ -24,6 +24,7 @@ use super::{AfterRecovery, Recovery, Vault};
 use crate::error::{CheckpointError, Result};
 use crate::journal::steps::StoryNote;
 use crate::operations::begin::{BeginRequest, Begun};
+use crate::operations::claims::NewBranch;
 use crate::operations::meanwhile::Meanwhile;
 use crate::operations::park::{ParkReport, Setback};
 use crate::outcome::{FailureKind, FinishChoice};
@@ -35,6 +36,7 @@ impl Vault {
         self.begin(BeginRequest {
             run,
             change,
+            branch: &format!("ralph/{change}"),
             plan: None,
             plan_folder: None,
         })
@@ -49,6 +51,16 @@ impl Vault {
         self.restore(&tree.scanned, tree.git).unwrap();
         self.end_diff();
         report
+    }
+}
+
+/// The branch of a run of `c`.
+fn branch_c() -> NewBranch<'static> {
+    NewBranch {
+        name: "ralph/c",
+        change: "c",
+        replaces: false,
+        on_top: false,
     }
 }
 
@@ -253,7 +265,7 @@ fn a_begin_moves_head_and_touches_no_file() {
     dirty(&yard);
     let before = files(&yard.repo);
     let mut checkpoints = yard.open();
-    checkpoints.preflight("c").unwrap();
+    checkpoints.preflight(&branch_c()).unwrap();
     let begun = checkpoints.begin_run(&run_id(), "c").unwrap();
     assert_eq!(
         (

@@ -41,8 +41,8 @@ fn f15d_a_branch_of_an_earlier_run_is_kept_in_the_vault_whatever_git_collects() 
     let sandbox = Sandbox::new();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let old = sandbox.git("rev-parse ralph/c");
-    sandbox.git("switch -q main");
-    goes_home(&sandbox);
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
     sandbox.git("reflog expire --expire=now --all");
     sandbox.git("gc -q --prune=now");
     let kept = store(&sandbox, "for-each-ref --format=%(objectname)");

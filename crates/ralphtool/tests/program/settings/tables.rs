@@ -345,6 +345,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--fresh",
                 "stopping::fresh_starts_a_new_run_after_a_killed_one",
             ),
+            (
+                "--on-top",
+                "resuming::a_run_is_not_built_on_the_branch_of_another_by_accident",
+            ),
         ],
     ),
     (

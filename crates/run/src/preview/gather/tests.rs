@@ -99,6 +99,7 @@ fn begin(opened: Session<Opened>) -> Session<AtCheckpoint> {
     let request = BeginRequest {
         run: &RunId("r".to_owned()),
         change: "c",
+        branch: "ralph/c",
         plan: None,
         plan_folder: None,
     };
@@ -169,9 +170,9 @@ async fn what_keeps_a_run_from_starting_comes_first() {
         .collect();
     let starts = [
         "a merge is in progress",
-        "`ralph/c` is checked out in another work tree",
         "`/",
         "only ",
+        "`ralph/c` is checked out in another work tree",
         "the agent `other` needs `no-such-agent`",
         "nothing is left to do in `c`: stories done: 1 of 1",
     ];
@@ -197,8 +198,13 @@ async fn running_and_interrupted_runs_are_reported() {
     drop(session);
     until_free(&vault).await;
     desk.write("new", "of an agent, maybe");
-    let interrupted = "a run of `c` was interrupted: it goes on from there".to_owned();
-    assert_eq!(desk.remarks(), [(Weight::Tells, interrupted)]);
+    let resumes = "r resumes the run on `ralph/c`: 0 of 1 stories done in it".to_owned();
+    assert_eq!(desk.remarks(), [(Weight::Tells, resumes)]);
+    desk.git("stash -q -u");
+    desk.git("switch -q main");
+    let switches = "r resumes the run on `ralph/c`: 0 of 1 stories done in it; switches there from \
+                    `main` first";
+    assert_eq!(desk.remarks(), [(Weight::Tells, switches.to_owned())]);
     let mut other = desk.change();
     other.name = "d".to_owned();
     let remarks = look(&Plan {
@@ -210,7 +216,10 @@ async fn running_and_interrupted_runs_are_reported() {
         environment: &[],
     });
     assert_eq!(remarks[0].weight, Weight::Stops);
-    assert_eq!(remarks[0].text, "a run of `c` was interrupted in this tree");
+    assert_eq!(
+        remarks[0].text,
+        "an unfinished run of `c` is in this work tree"
+    );
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ fn without_room_every_step_stops_before_it_begins_and_goes_on_once_there_is() {
     let before = yard.everything();
     let mut checkpoints = yard.open();
     checkpoints.set_limits(full).unwrap();
-    assert!(checkpoints.preflight("c").unwrap_err().is_refusal());
+    assert!(checkpoints.preflight(&branch_c()).unwrap_err().is_refusal());
     refused(checkpoints.begin_run(&run_id(), "c"));
     assert_eq!(yard.everything(), before);
     assert_eq!(checkpoints.open_run(), None);

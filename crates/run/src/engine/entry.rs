@@ -1,0 +1,196 @@
+//! How a start treats the last run of the work tree: it resumes the run on its branch, leaves it, or
+//! starts over from where it began. Work that is done is never done again without being asked.
+
+use std::path::Path;
+
+use super::gaps::fill_gaps;
+use super::repair::{OpenVault, not_repaired, other_plan, other_run};
+use super::{chain, outside};
+use crate::failure::Failure;
+use crate::records::event::{Event, FinishChoice};
+use crate::records::file;
+use crate::records::progress::Progress;
+use ralph_vault::{Failed, MessageTemplate, OpenRun, Place, Session, Settled, Standing};
+
+/// How an earlier run is treated. By default a run of the same change is resumed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StartMode {
+    /// Start over where a run could be resumed.
+    pub fresh: bool,
+    /// Build on the branch of another run, where HEAD is on it.
+    pub on_top: bool,
+}
+
+/// A change that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedChange<'a> {
+    pub name: &'a str,
+    /// Where it is read from, where that is known.
+    pub place: Option<&'a str>,
+}
+
+impl WantedChange<'_> {
+    /// Whether a run was one of this change. Plans in several places can have one name.
+    fn is_of(&self, run: &OpenRun) -> bool {
+        let places = self.place.zip(run.plan.as_deref());
+        self.name == run.change && places.is_none_or(|(place, plan)| place == plan)
+    }
+}
+
+/// What a start begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A new run.
+    New,
+    /// The last run, whose branch HEAD is on.
+    Resume,
+    /// Nothing: all stories are done, on a branch where HEAD is not.
+    DoneOnBranch {
+        change: String,
+        branch: String,
+        stories: usize,
+    },
+}
+
+impl OpenVault {
+    /// Decides how to start, and moves HEAD where the run needs it.
+    /// Without a change, that of the last run is meant.
+    pub fn enter(
+        mut self,
+        change: Option<WantedChange<'_>>,
+        mode: StartMode,
+    ) -> Result<(Self, Entry), Failure> {
+        if mode.fresh {
+            return Ok((self.leave_last(mode.on_top)?, Entry::New));
+        }
+        let entry = self.entry(change)?;
+        if entry == Entry::Resume
+            && let Some(switched) = self.session.switch_back()?
+        {
+            self.repaired.push(Event::Recovered {
+                found: format!("HEAD was on `{}`", switched.from),
+                done: format!("switched to `{}`, where the run is", switched.to),
+            });
+        }
+        Ok((self, entry))
+    }
+
+    fn entry(&self, change: Option<WantedChange<'_>>) -> Result<Entry, Failure> {
+        let vault = self.session.vault();
+        let standing = vault.standing()?;
+        let standing = standing.map(|it| Standing {
+            run: self.here(it.run),
+            ..it
+        });
+        entry_by(standing.as_ref(), change, vault.vault_folder())
+    }
+
+    /// Ends the last run with its branch kept; where HEAD is on it, goes back to where it began,
+    /// unless the next run is to be built on top of it.
+    fn leave_last(mut self, on_top: bool) -> Result<Self, Failure> {
+        let Some(standing) = self.session.vault().standing()? else {
+            return Ok(self);
+        };
+        let Standing {
+            run: last, is_open, ..
+        } = standing;
+        let goes_back = !on_top && standing.place == Place::OnBranch;
+        let done = if goes_back {
+            if !is_open {
+                self.session.reopen_kept()?;
+            }
+            self.session = start_over(self.session, &last)?;
+            format!(
+                "went back to where it began; its branch `{}` is kept, and `ralphtool undo` leads back \
+                 there",
+                last.branch
+            )
+        } else if is_open {
+            self.session = keep(self.session)?;
+            format!("kept its branch `{}`", last.branch)
+        } else {
+            return Ok(self);
+        };
+        fill_gaps(self.session.vault())
+            .map_err(|error| Failure::system("could not complete the record").because(error))?;
+        self.repaired.push(Event::Recovered {
+            found: format!("HEAD was on the branch of a run of `{}`", last.change),
+            done,
+        });
+        Ok(self)
+    }
+}
+
+/// How a start without `--fresh` treats the last run.
+pub(crate) fn entry_by(
+    standing: Option<&Standing>,
+    wanted: Option<WantedChange<'_>>,
+    vault: &Path,
+) -> Result<Entry, Failure> {
+    let Some(standing) = standing else {
+        return Ok(Entry::New);
+    };
+    let run = &standing.run;
+    let Some(change) = wanted else {
+        return Ok(Entry::Resume);
+    };
+    if !change.is_of(run) {
+        return match (standing.is_open, &run.plan) {
+            (false, _) => Ok(Entry::New),
+            (true, Some(plan)) if change.name == run.change => Err(other_plan(change.name, plan)),
+            (true, _) => Err(other_run(&run.change)),
+        };
+    }
+    if standing.place == Place::TakenOver {
+        return Ok(Entry::New);
+    }
+    let is_away = standing.place == Place::Elsewhere && !standing.is_open;
+    let done = is_away.then(|| stories_of_done(standing, vault)).flatten();
+    Ok(done.map_or(Entry::Resume, |stories| Entry::DoneOnBranch {
+        change: run.change.clone(),
+        branch: run.branch.clone(),
+        stories,
+    }))
+}
+
+/// How many stories a run has, if all are done.
+fn stories_of_done(standing: &Standing, vault: &Path) -> Option<usize> {
+    let folder = vault.join("runs").join(&standing.run.run.0);
+    let records = file::read(&folder).ok().flatten()?;
+    let progress = Progress::of(&records.records);
+    let ended = progress.ended.as_ref()?;
+    // A rewind takes stories away, and the record does not say so.
+    let mut done = progress.stories.iter().filter(|it| !it.commits.is_empty());
+    let is_complete = ended.stories_total > 0 && ended.stories_done >= ended.stories_total;
+    let all_there = done.all(|it| standing.left.stories.contains(&it.id));
+    (is_complete && all_there).then_some(ended.stories_total)
+}
+
+fn keep(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {
+    let prepared = session.prepare_finish(FinishChoice::Keep, &MessageTemplate::default());
+    let prepared = prepared.map_err(|error| not_repaired(&error))?;
+    let finished = session.finish(prepared).map_err(Failed::into_error);
+    let (kept, _) = finished.map_err(|error| not_repaired(&error))?;
+    Ok(kept)
+}
+
+/// Files, index and HEAD go back to before the run; task files that no checkpoint reaches go along.
+fn start_over(mut session: Session<Settled>, last: &OpenRun) -> Result<Session<Settled>, Failure> {
+    let prepared = session.prepare_start_over()?;
+    let folder = session.vault().run_folder(&last.run);
+    let lines = session.vault().journal_lines();
+    let lines =
+        lines.map_err(|error| Failure::system("could not read the journal").because(error))?;
+    let id = prepared.id().to_owned();
+    if let Some(wanted) = outside::at_start(session.vault(), &lines, &last.run, None) {
+        outside::keep(&folder, &id, &wanted)?;
+    }
+    let moved = session.start_over(prepared).map_err(Failed::into_error);
+    let (session, _) = moved.map_err(|error| {
+        let error = chain(&error);
+        Failure::system(format!("could not go back to before the last run: {error}"))
+            .hint("no work was lost: any ralphtool command here continues it")
+    })?;
+    outside::put(&folder, &id)?;
+    Ok(session)
+}

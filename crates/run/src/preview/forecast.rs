@@ -1,0 +1,152 @@
+//! What a start would do with the last run and with the branch, found without the lock.
+
+use std::path::Path;
+
+use super::Remark;
+use crate::engine::branch_name::branch_name;
+use crate::engine::entry::{Entry, WantedChange, entry_by};
+use crate::failure::{Failure, chain};
+use ralph_plan::change::Change;
+use ralph_plan::source::place_of;
+use ralph_vault::git::process::Git;
+use ralph_vault::git::repository::Repository;
+use ralph_vault::look::standing;
+use ralph_vault::store::VaultFolder;
+use ralph_vault::{BranchRuns, CheckpointError, NewBranch, Place, Standing, branch_obstacle};
+
+/// What a start would do.
+pub struct Forecast {
+    /// What it begins with; why it would be refused.
+    pub entry: Result<Entry, Failure>,
+    standing: Option<Standing>,
+    runs: BranchRuns,
+    /// The branch of the run.
+    pub branch: String,
+    /// Where HEAD is, as people say it.
+    pub head: String,
+    change: String,
+    stories: usize,
+}
+
+/// Where it is looked, and for which change.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub repository: &'a Repository,
+    pub git: &'a Git,
+    /// The user's state directory.
+    pub state: &'a Path,
+    pub change: &'a Change,
+}
+
+impl Forecast {
+    /// Looks what a start would do; nothing is locked, made or changed.
+    pub fn of(question: Question<'_>) -> Result<Self, CheckpointError> {
+        let Question {
+            repository,
+            git,
+            state,
+            change,
+        } = question;
+        let folder = VaultFolder::folder_for(state, repository);
+        let (standing, runs) = standing(state, repository, git)?;
+        let place = place_of(change);
+        let wanted = WantedChange {
+            name: &change.name,
+            place: place.as_deref(),
+        };
+        let entry = entry_by(standing.as_ref(), Some(wanted), &folder);
+        let refs = repository.refs(git)?;
+        let branch = match (&entry, &standing) {
+            (Ok(Entry::Resume), Some(standing)) => standing.run.branch.clone(),
+            _ => branch_name(change, &runs, &folder, repository),
+        };
+        Ok(Self {
+            entry,
+            standing,
+            runs,
+            branch,
+            head: Repository::ask_head(git, &refs)?.shown(),
+            change: change.name.clone(),
+            stories: change.story_tally().total,
+        })
+    }
+
+    /// Whether a run of this change came before, which a fresh start would leave.
+    pub fn has_earlier_run(&self) -> bool {
+        let is_known = self.runs.on(&self.branch).is_some();
+        is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch { .. }))
+    }
+
+    /// Why a new run could not have its branch.
+    pub fn obstacle(&self, question: Question<'_>) -> Option<CheckpointError> {
+        if !matches!(self.entry, Ok(Entry::New)) {
+            return None;
+        }
+        let wanted = NewBranch {
+            name: &self.branch,
+            change: &self.change,
+            replaces: false,
+            on_top: false,
+        };
+        branch_obstacle(question.repository, question.git, &self.runs, &wanted).err()
+    }
+
+    /// What `r` does with an earlier run.
+    pub fn remark(&self) -> Option<Remark> {
+        match (&self.entry, &self.standing) {
+            (Err(failure), _) => {
+                let hints = failure.hints().join("; ");
+                Some(Remark::stops(chain(failure)).hint(hints))
+            }
+            (
+                Ok(Entry::DoneOnBranch {
+                    change,
+                    branch,
+                    stories,
+                }),
+                _,
+            ) => Some(
+                Remark::stops(all_done(change, branch, *stories))
+                    .hint("`ralphtool finish` ends the run; F starts over"),
+            ),
+            (Ok(Entry::Resume), Some(standing)) => Some(
+                Remark::tells(format!("r resumes the run {}", self.resumed(standing))).hint(
+                    format!(
+                        "F starts over from `{}`; `ralphtool undo` brings the run back",
+                        standing.left.original
+                    ),
+                ),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The branch, for people: where it comes from, or what is on it.
+    pub fn branch_line(&self) -> String {
+        match (&self.entry, &self.standing) {
+            (Ok(Entry::Resume), Some(standing)) => self.resumed(standing),
+            (Ok(Entry::DoneOnBranch { branch, .. }), _) => format!("`{branch}`"),
+            _ => format!("`{}` from `{}`", self.branch, self.head),
+        }
+    }
+
+    fn resumed(&self, standing: &Standing) -> String {
+        let done = standing.left.stories.len();
+        let on_branch = format!(
+            "on `{}`: {done} of {} stories done in it",
+            standing.run.branch, self.stories
+        );
+        if standing.place == Place::OnBranch {
+            return on_branch;
+        }
+        format!("{on_branch}; switches there from `{}` first", self.head)
+    }
+}
+
+/// All stories of a change are done, elsewhere.
+pub fn all_done(change: &str, branch: &str, stories: usize) -> String {
+    match stories {
+        1 => format!("`{change}`: the only story is done, on `{branch}`"),
+        stories => format!("`{change}`: all {stories} stories are done, on `{branch}`"),
+    }
+}
