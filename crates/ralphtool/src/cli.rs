@@ -7,6 +7,7 @@
 mod arguments;
 mod attach;
 mod attempts;
+mod complete;
 mod completions;
 mod crash;
 mod demo;
@@ -55,6 +56,9 @@ pub(crate) fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return code;
     }
     if let Some(code) = demo::agent::dispatch(&args) {
+        return code;
+    }
+    if let Some(code) = complete::dispatch(&args, Arguments::command) {
         return code;
     }
     crash::install();

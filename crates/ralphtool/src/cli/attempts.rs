@@ -26,7 +26,7 @@ use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 const EXAMPLES: &str = "\
 Examples:
   ralphtool attempts                      parked attempts of the last run
-  ralphtool attempts 2                    just those of story 2
+  ralphtool attempts 2                    only those of story 2
   ralphtool attempts show 2.1             why it failed, what it changed
   ralphtool attempts diff 2.1             its changes as a diff
   ralphtool attempts transcript 2.1       what the agent said and did
@@ -38,7 +38,7 @@ Examples:
 pub(super) struct AttemptsArguments {
     #[command(subcommand)]
     command: Option<AttemptsCommand>,
-    /// Just the attempts of this story
+    /// Only the attempts of this story
     story: Option<String>,
     /// The attempts of this run instead of the last one
     #[arg(long, value_name = "RUN", conflicts_with = "all")]
@@ -69,7 +69,7 @@ enum AttemptsCommand {
 struct OneAttempt {
     /// The attempt, as `ralphtool attempts` lists it: story and number, such as 2.1
     attempt: String,
-    /// The run it belongs to; the newest that has one of that name where left out
+    /// The run it belongs to; without it, the newest that has an attempt of that name
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
 }
@@ -89,7 +89,7 @@ struct ShowAttemptArguments {
 struct RestoreArguments {
     #[command(flatten)]
     which: OneAttempt,
-    /// Just this file or folder, from here or from the top of the repository
+    /// Only this file or folder, seen from here or from the top of the repository
     path: Option<PathBuf>,
     #[command(flatten)]
     flags: MoveFlags,

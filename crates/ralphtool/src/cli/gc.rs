@@ -21,9 +21,9 @@ use ralph_vault::other_vaults::Scope;
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool gc --dry-run            what would be removed, and how much room it takes
+  ralphtool gc --dry-run            what would be removed, and how much space it takes
   ralphtool gc --older-than 7d      runs that ended more than a week ago
-  ralphtool gc --all-vaults --yes   those of work trees that no longer exist, too
+  ralphtool gc --all-vaults --yes   also those of work trees that no longer exist
   ralphtool gc --forget repo-1a2b3c4d5e6f
                                     one vault with kept runs and parked attempts in it";
 
@@ -35,18 +35,18 @@ Examples:
     reason = "each is a flag of the command line"
 )]
 pub(super) struct GcArguments {
-    /// Keep runs that ended less than so long ago
+    /// Keep runs that ended less than this long ago
     #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = age)]
     pub(super) older_than: Duration,
-    /// Look at the vaults of all other work trees, too; those whose work tree is gone are removed
-    /// where they hold nothing you may want
+    /// Check the vaults of all other work trees too; one whose work tree is gone is removed if it holds
+    /// nothing you may want
     #[arg(long)]
     pub(super) all_vaults: bool,
     /// Remove one vault whose work tree is gone, with kept runs and parked attempts in it: its
     /// name, as `--all-vaults` lists it, or the path of its work tree
     #[arg(long, value_name = "VAULT", conflicts_with = "all_vaults")]
     pub(super) forget: Option<String>,
-    /// Say what would be removed, and remove nothing
+    /// Show what would be removed, and remove nothing
     #[arg(long, conflicts_with = "yes")]
     pub(super) dry_run: bool,
     /// Remove without asking

@@ -56,7 +56,7 @@ enum LearningsCommand {
 /// The change the notes are of.
 #[derive(Debug, Args)]
 struct WhichChange {
-    /// The change; the only one with work left where left out
+    /// The change; not needed if only one has work left
     change: Option<String>,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct TrustArguments {
     /// Show what the file asks for, and change nothing
     #[arg(long)]
     show: bool,
-    /// Take back every permission of this file
+    /// Revoke every permission of this file
     #[arg(long)]
     revoke: bool,
 }

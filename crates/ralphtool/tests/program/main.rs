@@ -17,6 +17,7 @@ mod beside;
 mod broken;
 mod budgets;
 mod commands;
+mod complete;
 mod commits;
 mod crash;
 mod custom_agents;

@@ -41,6 +41,17 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
         .collect())
 }
 
+/// The runs of a repository, the newest first, each with its change. Reads no records.
+pub fn run_names(
+    repository: &Repository,
+    vault: &Path,
+) -> Result<Vec<(RunId, String)>, CheckpointError> {
+    let found = look_at_own_vault(repository, vault)?;
+    let runs = found.into_iter().flat_map(|it| it.runs.into_iter().rev());
+    let begun = runs.filter(|run| run.standing != Standing::TakenBack);
+    Ok(begun.map(|past| (past.run, past.change)).collect())
+}
+
 /// What the journal in a vault says; nothing where the vault is that of a repository that was here
 /// before.
 pub(crate) fn look_at_own_vault(
