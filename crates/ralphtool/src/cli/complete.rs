@@ -70,7 +70,11 @@ impl Line {
         command.build();
         let current = words.pop().unwrap_or_default();
         // Bash makes a word of its own of the `=` in `--story=2`.
-        let current = if current == "=" { String::new() } else { current };
+        let current = if current == "=" {
+            String::new()
+        } else {
+            current
+        };
         words.retain(|word| word != "=");
         let mut line = Self {
             command,
@@ -106,10 +110,16 @@ impl Line {
 
 /// The option with this name, if it needs a value that is not there yet.
 fn find_option(command: &Command, word: &str) -> Option<Arg> {
-    let mut options = command.get_arguments().filter(|it| it.get_action().takes_values());
+    let mut options = command
+        .get_arguments()
+        .filter(|it| it.get_action().takes_values());
     let is_named = |it: &&Arg| {
-        let long = it.get_long().is_some_and(|long| word == format!("--{long}"));
-        long || it.get_short().is_some_and(|short| word == format!("-{short}"))
+        let long = it
+            .get_long()
+            .is_some_and(|long| word == format!("--{long}"));
+        long || it
+            .get_short()
+            .is_some_and(|short| word == format!("-{short}"))
     };
     options.find(is_named).cloned()
 }
@@ -145,11 +155,19 @@ fn matching(line: &Line, mut found: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 fn commands(command: &Command) -> impl Iterator<Item = Candidate> {
-    command.get_subcommands().filter(|it| !it.is_hide_set()).flat_map(|inner| {
-        let about = inner.get_about().map(ToString::to_string).unwrap_or_default();
-        let names = inner.get_name_and_visible_aliases();
-        names.into_iter().map(move |name| Candidate::new(name, &about))
-    })
+    command
+        .get_subcommands()
+        .filter(|it| !it.is_hide_set())
+        .flat_map(|inner| {
+            let about = inner
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let names = inner.get_name_and_visible_aliases();
+            names
+                .into_iter()
+                .map(move |name| Candidate::new(name, &about))
+        })
 }
 
 fn options(command: &Command) -> Vec<Candidate> {

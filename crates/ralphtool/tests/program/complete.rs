@@ -17,10 +17,15 @@ fn offered(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
 #[test]
 fn changes_stories_runs_and_attempts_are_completed() {
     let sandbox = Sandbox::new();
-    sandbox.write("openspec/changes/other/tasks.md", "## 1. One\n- [ ] 1.1 Do\n");
+    sandbox.write(
+        "openspec/changes/other/tasks.md",
+        "## 1. One\n- [ ] 1.1 Do\n",
+    );
     sandbox.git("add -A");
     sandbox.git("commit -q -m other");
-    sandbox.agent(&format!("[ -e ../once ] || {{ touch ../once; failed once; exit; }}\n{GOOD}"));
+    sandbox.agent(&format!(
+        "[ -e ../once ] || {{ touch ../once; failed once; exit; }}\n{GOOD}"
+    ));
     sandbox.run(&["loop", "c"]).ends_with(0);
     let run = sandbox.runs().pop().unwrap();
     let run = run.file_name().unwrap().to_str().unwrap().to_owned();

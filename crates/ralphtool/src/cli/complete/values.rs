@@ -54,14 +54,21 @@ fn changes(context: &Context) -> Option<Vec<Candidate>> {
 fn stories(line: &Line) -> Option<Vec<Candidate>> {
     let context = &line.context;
     let around = context.surroundings().ok()?;
-    let names_change = line.command.get_positionals().any(|it| it.get_id() == "change");
+    let names_change = line
+        .command
+        .get_positionals()
+        .any(|it| it.get_id() == "change");
     let typed = line.positional.first().filter(|_| names_change).cloned();
     let change: Change = match typed.or_else(|| last_change(context)) {
         Some(name) => context.change(&name).ok()?,
         None => only_change(&around).ok()?,
     };
     let stories = change.stories.iter().map(|story| {
-        let done = if story.state == StoryState::Done { " (done)" } else { "" };
+        let done = if story.state == StoryState::Done {
+            " (done)"
+        } else {
+            ""
+        };
         Candidate::new(&story.id.0, format!("{}{done}", clean(&story.title)))
     });
     Some(stories.collect())
@@ -79,7 +86,9 @@ fn runs(context: &Context, has_last: bool) -> Option<Vec<Candidate>> {
     let vault = context.vault(&repository).ok()?;
     let names = run_names(&repository, &vault).ok()?;
     let last = has_last.then(|| Candidate::new("last", "the newest run"));
-    let runs = names.into_iter().map(|(run, change)| Candidate::new(run.0, clean(&change)));
+    let runs = names
+        .into_iter()
+        .map(|(run, change)| Candidate::new(run.0, clean(&change)));
     Some(last.into_iter().chain(runs).collect())
 }
 
