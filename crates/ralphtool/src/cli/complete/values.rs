@@ -26,7 +26,7 @@ pub(super) fn values_of(argument: &Arg, line: &Line) -> Vec<Candidate> {
         "run" => runs(context, line.command.get_name() == "log").unwrap_or_default(),
         "attempt" => attempts(context).unwrap_or_default(),
         "agent" => {
-            let names = built_in_agents().into_iter();
+            let names = built_in_agents();
             names.map(|name| Candidate::new(name, "")).collect()
         }
         _ => argument
