@@ -71,6 +71,9 @@ pub struct Receipt {
     /// Gates that judged the whole change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<GateReceipt>,
+    /// What the user should know before deciding what to do with the work, a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alerts: Vec<String>,
     /// What keeps the work from being verified by gates, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,

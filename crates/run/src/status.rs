@@ -69,6 +69,10 @@ pub struct Status {
     pub cost_usd: Option<f64>,
     /// What it may use.
     pub budget: BudgetLimits,
+    /// What keeps the work from being verified by gates, in words.
+    pub unverified: Option<String>,
+    /// What the user should know before deciding what to do with the work, a line each.
+    pub alerts: Vec<String>,
     /// How many warnings there were.
     pub warnings: usize,
     /// The last attempt that failed.
@@ -249,6 +253,8 @@ impl Status {
             tokens: usage.total_tokens(),
             cost_usd: usage.cost_usd,
             budget: header.map(|it| it.budget).unwrap_or_default(),
+            unverified: progress.unverified(),
+            alerts: progress.alerts(),
             warnings: progress.important_warnings().count(),
             last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
                 attempt: it.parked.clone(),

@@ -162,6 +162,7 @@ fn write(page: &mut Page, status: &Status, now: &Zoned) {
         None => headline,
     };
     page.styled(style(status), headline);
+    page.alerts(&status.alerts);
     page.facts(&facts(status, now), LABEL);
     if !status.next.is_empty() {
         page.heading("next");

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use anstyle::Style;
 
-use super::style::{DIM, NAME, Paint, STRONG};
-use super::text::{clean, columns, pad, truncate};
+use super::style::{DIM, NAME, Paint, STRONG, WARN};
+use super::text::{clean, clean_lines, columns, pad, truncate};
 
 /// Longer commands do not push what the others do further to the right.
 const COMMAND_WIDTH: usize = 40;
@@ -55,6 +55,13 @@ impl Page {
 
     pub(crate) fn styled(&mut self, style: Style, text: impl Display) {
         self.line(self.paint(style, self.cut(&text.to_string(), 0)));
+    }
+
+    /// What the user should know before anything else.
+    pub(crate) fn alerts(&mut self, alerts: &[String]) {
+        for alert in alerts {
+            self.styled(WARN, format!("  ! {}", clean_lines(alert).join(" ")));
+        }
     }
 
     /// A heading, with an empty line above it.

@@ -8,7 +8,6 @@ use super::page::Page;
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
-use ralph_run::history::RunState;
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
@@ -32,9 +31,7 @@ pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
         page.line(format!("  {line}"));
     }
-    for alert in alerts(receipt) {
-        page.styled(WARN, format!("  ! {alert}"));
-    }
+    page.alerts(&receipt.alerts);
     page.facts(&totals(receipt), LABEL);
     for story in &receipt.stories {
         page.blank();
@@ -59,15 +56,6 @@ fn warnings(receipt: &Receipt, importance: Importance) -> Vec<String> {
     let warnings = receipt.warnings.iter();
     let warnings = warnings.filter(|it| it.importance == importance);
     warnings.map(words::warning).collect()
-}
-
-/// What the user should know before anything else: what no gate has verified, and what was found.
-fn alerts(receipt: &Receipt) -> Vec<String> {
-    let is_said = receipt.state == RunState::Unverified;
-    let unverified = receipt.unverified.iter().filter(|_| !is_said);
-    let findings = receipt.stories.iter().flat_map(|it| &it.findings);
-    let findings = findings.map(words::warning);
-    unverified.map(|it| clean(it)).chain(findings).collect()
 }
 
 /// What the run did as a whole.
@@ -294,6 +282,7 @@ fn source(source: &CostSource) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_run::history::RunState;
     use ralph_run::receipt::examples::{everything, receipt};
 
     fn text(receipt: &Receipt) -> String {

@@ -1,7 +1,7 @@
 //! The closing words of a run: why it ended, what it took, where the work is, what to type.
 
 use super::page::Page;
-use super::style::{DIM, NAME, WARN, of_outcome};
+use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
 use ralph_run::records::event::{FinishChoice, Outcome, RunEnded, RunStarted};
@@ -48,9 +48,7 @@ impl<'a> Summary<'a> {
         for line in reason(&ended.outcome) {
             page.line(format!("  {line}"));
         }
-        for finding in self.progress.findings() {
-            page.styled(WARN, format!("  ! {}", words::warning(finding)));
-        }
+        page.alerts(&self.progress.alerts());
         page.blank();
         page.facts(&self.figures(), 10);
     }
@@ -69,8 +67,6 @@ impl<'a> Summary<'a> {
         }
         let cost = ended.usage.cost_usd.map(words::cost);
         figures.extend(cost.map(|cost| ("cost", cost)));
-        let unverified = words::unverified(self.progress);
-        figures.extend(unverified.map(|text| ("gates", text)));
         figures.push(("branch", self.branch_and_head()));
         if let Outcome::Exhausted { .. } = ended.outcome {
             figures.extend(self.last_transcript().map(|path| ("transcript", path)));

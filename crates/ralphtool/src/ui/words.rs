@@ -13,7 +13,7 @@ use ralph_run::history::RunState;
 use ralph_run::records::event::{
     BudgetLimits, FailureKind, FinishChoice, Outcome, Request, red_since_before,
 };
-use ralph_run::records::progress::{NO_GATES, Progress, Warning};
+use ralph_run::records::progress::{NO_GATES, Warning};
 
 /// A number of things: `1 story`, `2 stories`.
 pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
@@ -43,15 +43,6 @@ pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
     if is_doubtful { "✓!" } else { "✓" }
 }
 
-/// A warning as one line, with the story it is about.
-pub(crate) fn warning(warning: &Warning) -> String {
-    let text = clean_lines(&warning.message).join(" ");
-    match &warning.story {
-        Some(story) => format!("story {}: {text}", clean(&story.0)),
-        None => text,
-    }
-}
-
 /// The gates of a run: their names, or that there are none.
 pub(crate) fn gates<T: AsRef<str>>(names: &[T]) -> String {
     if names.is_empty() {
@@ -61,11 +52,14 @@ pub(crate) fn gates<T: AsRef<str>>(names: &[T]) -> String {
     format!("`{}`", names.join("`, `"))
 }
 
-/// What keeps the work from being verified, where the headline does not say so.
-pub(crate) fn unverified(progress: &Progress) -> Option<String> {
-    let is_said = matches!(progress.outcome(), Some(Outcome::Unverified { .. }));
-    let words = progress.unverified().filter(|_| !is_said);
-    words.map(|words| clean(&words))
+/// A warning as one line, with the story it is about.
+pub(crate) fn warning(warning: &Warning) -> String {
+    one_line(&warning.with_story())
+}
+
+/// Foreign words as one line.
+pub(crate) fn one_line(text: &str) -> String {
+    clean_lines(text).join(" ")
 }
 
 /// A running clock: as [`elapsed`], without parts of a second.

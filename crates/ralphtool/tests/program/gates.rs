@@ -120,6 +120,67 @@ fn a_gate_whose_program_disappears_fails_the_attempt_although_it_was_red_before(
     assert_eq!(sandbox.commits(), ["initial state"]);
 }
 
+/// The faces that are text, after a run: the closing words, and what the commands print.
+fn faces(sandbox: &Sandbox, code: i32) -> Vec<(&'static str, String)> {
+    let closing = sandbox.run(&["loop", "c", "--max-retries", "0"]);
+    let closing = closing.ends_with(code).stdout;
+    let (_, closing) = closing.rsplit_once("`c`: ").unwrap();
+    let mut faces = vec![("closing words", closing.to_owned())];
+    for (name, args) in [
+        ("status", &["status"][..]),
+        ("status --json", &["status", "--json"]),
+        ("log last", &["log", "last"]),
+        ("log last --json", &["log", "last", "--json"]),
+        ("log last --markdown", &["log", "last", "--markdown"]),
+    ] {
+        let text = sandbox.run(args).ends_with(0).stdout;
+        faces.push((name, text.replace("\\`", "`")));
+    }
+    faces
+}
+
+#[test]
+fn every_face_says_that_work_is_not_verified() {
+    let cases = [
+        ("", 0, "no gates: the agent's word is the only check"),
+        (
+            "[[gate]]\nname = \"tests\"\nrun = \"exit 3\"\n",
+            1,
+            "gate `tests` red since before the run",
+        ),
+        (
+            "[[gate]]\nname = \"tests\"\nrun = \"exit 3\"\nallow_red = true\n",
+            0,
+            "gate `tests` red since before the run",
+        ),
+    ];
+    for (gates, code, words) in cases {
+        let sandbox = gated(gates);
+        for (face, text) in faces(&sandbox, code) {
+            assert!(text.contains(words), "{face} does not say it: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_gate_that_may_stay_red_is_reported_and_the_run_ends_with_0() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"lint\"\nrun = \"exit 3\"\nallow_red = true\n\
+         [[gate]]\nname = \"tests\"\nrun = \"true\"\n",
+    );
+    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
+    let (_, closing) = said.split_once("`c`: all stories are done").unwrap();
+    let alert = "  ! gate `lint` red since before the run";
+    assert_eq!(closing.lines().nth(1), Some(alert));
+    // What the agent breaks is no red from before.
+    let sandbox =
+        gated("[[gate]]\nname = \"lint\"\nrun = \"test ! -e story-1.txt\"\nallow_red = true\n");
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(sandbox.failures().len(), 1);
+}
+
 #[test]
 fn gates_do_not_run_again_on_a_tree_that_passed() {
     let sandbox = gated("[[gate]]\nname = \"t\"\nrun = \"echo run >> ROOT/runs; true\"\n");

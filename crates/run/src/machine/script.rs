@@ -161,6 +161,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         run: format!("run-{name}"),
         timeout: TimeLimit::OFF,
         baseline,
+        allow_red: false,
         when: When::Story,
         keep_changes: false,
     }

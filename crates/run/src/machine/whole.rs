@@ -39,12 +39,12 @@ impl Machine {
     }
 
     /// Ends the run with this outcome. Work that is done is not verified where gates are red in it,
-    /// as they were before it.
+    /// as they were before it, unless the user allows that.
     pub(super) fn end_done(&mut self, outcome: Outcome) -> Phase {
-        let gates = self.policy().gates.iter().map(|gate| &gate.name);
+        let gates = self.policy().gates.iter().filter(|gate| !gate.allow_red);
         let red: Vec<String> = gates
-            .filter(|gate| self.red_in_work.contains(*gate))
-            .cloned()
+            .map(|gate| gate.name.clone())
+            .filter(|gate| self.red_in_work.contains(gate))
             .collect();
         if outcome.is_done() && !red.is_empty() {
             return self.end(Outcome::Unverified { gates: red });

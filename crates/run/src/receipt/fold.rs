@@ -65,6 +65,7 @@ impl Receipt {
             },
             stories,
             gates_at_end: gates_at_end(&progress),
+            alerts: progress.alerts(),
             unverified: progress.unverified(),
             warnings: progress.warnings,
         }

@@ -20,6 +20,8 @@ pub struct GateSettings {
     pub timeout: TimeLimit,
     /// A gate that was red before the story does not fail the attempt.
     pub baseline: bool,
+    /// Work in which it is still red, as before, ends with exit code 0.
+    pub allow_red: bool,
     /// When it runs.
     pub when: When,
     /// What it changes in the tree is part of the work.
@@ -36,6 +38,9 @@ table! {
     timeout: TimeLimit = GATE_TIMEOUT, "How long it may run; longer is red.";
     baseline: bool = true,
         "Whether a gate that was red before the story began does not fail the attempt.";
+    allow_red: bool = false,
+        "Whether a run ends with exit code 0 although the gate is still red, as it was before the run.\n\
+         It is reported all the same.";
     when: When = When::Story, "After every story, or once at the end, over the whole change.";
     keep_changes: bool = false,
         "Whether what it changes in the tree is part of the work, as with a formatter.";
@@ -49,6 +54,7 @@ impl GateSettings {
             run: run.to_owned(),
             timeout: GATE_TIMEOUT,
             baseline: true,
+            allow_red: false,
             when: When::Story,
             keep_changes: false,
         }
@@ -65,11 +71,17 @@ impl GateSettings {
             let mistake = Mistake::at(item, message);
             return Err(mistake.hint("let it run after each story, with `when = \"story\"`"));
         }
+        if keys.allow_red && !keys.baseline {
+            let message = "`allow_red` needs `baseline`: without it no gate counts as red before";
+            let mistake = Mistake::at(item, message);
+            return Err(mistake.hint("remove `baseline = false`, or `allow_red`"));
+        }
         Ok(Self {
             name: keys.name.unwrap_or_else(|| run.clone()),
             run,
             timeout: keys.timeout,
             baseline: keys.baseline,
+            allow_red: keys.allow_red,
             when: keys.when,
             keep_changes: keys.keep_changes,
         })
@@ -102,6 +114,9 @@ impl fmt::Display for GateSettings {
         }
         if self.keep_changes {
             f.write_str(", its changes are kept")?;
+        }
+        if self.allow_red {
+            f.write_str(", may stay red")?;
         }
         f.write_str(if self.baseline { ")" } else { ", no baseline)" })
     }

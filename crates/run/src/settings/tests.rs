@@ -66,6 +66,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         run = "cargo clippy"
         [[gate]]
         run = "cargo fmt"
+        allow_red = true
         keep_changes = true
     "#};
     let gates = vec![
@@ -74,11 +75,13 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             run: "cargo test".to_owned(),
             timeout: TimeLimit::seconds(1200),
             baseline: false,
+            allow_red: false,
             when: When::End,
             keep_changes: false,
         },
         GateSettings::from_line("cargo clippy"),
         GateSettings {
+            allow_red: true,
             keep_changes: true,
             ..GateSettings::from_line("cargo fmt")
         },

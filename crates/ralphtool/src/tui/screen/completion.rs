@@ -349,16 +349,14 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         | Outcome::Limited { .. }
         | Outcome::Broken { .. } => ("✗", BAD),
     };
-    let unverified = words::unverified(progress).into_iter();
-    let findings = progress.findings().map(words::warning);
-    let alerts: Vec<String> = unverified.chain(findings).collect();
+    let alerts = progress.alerts();
     // Done is green only where nothing speaks against it.
     let (mark, style) = match mark {
         "✓" if !alerts.is_empty() => (words::done_mark(true), WARN),
         mark => (mark, style),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
-    let alerts = alerts.into_iter();
+    let alerts = alerts.iter().map(|alert| words::one_line(alert));
     lines.extend(alerts.map(|text| wrap::styled(format!("! {text}"), WARN)));
     lines
 }

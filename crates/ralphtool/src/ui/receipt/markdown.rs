@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 
 use super::escape::{fenced, in_html, inline};
 use super::{
-    alerts, attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict,
-    warnings,
+    attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict, warnings,
 };
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
@@ -102,8 +101,8 @@ fn top(receipt: &Receipt) -> String {
         text += &fenced(reason, BLOCK);
         text.push('\n');
     }
-    for alert in alerts(receipt) {
-        let _ = writeln!(text, "**Warning:** {}\n", inline(&alert, LINE));
+    for alert in &receipt.alerts {
+        let _ = writeln!(text, "**Warning:** {}\n", inline(alert, LINE));
     }
     text
 }

@@ -115,6 +115,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "3:12: expected `true` or `false`, found integer",
     ),
     (
+        "[[gate]]\nrun = \"a\"\nallow_red = 1",
+        "3:13: expected `true` or `false`, found integer",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\nallow_red = true\nbaseline = false",
+        "1:1: `allow_red` needs `baseline`: without it no gate counts as red before",
+    ),
+    (
         "[[gate]]\nrun = \"a\"\nwhen = \"never\"",
         "3:8: `never` is not one of `story`, `end`",
     ),

@@ -121,6 +121,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "settings/keys::a_gate_without_a_baseline_fails_even_if_it_was_red_before",
     ),
     (
+        "gate.allow_red",
+        "gates::a_gate_that_may_stay_red_is_reported_and_the_run_ends_with_0",
+    ),
+    (
         "gate.when",
         "gates::a_gate_at_the_end_reopens_the_last_story_until_it_passes",
     ),

@@ -216,6 +216,24 @@ fn done_with_a_gate_that_is_red_since_before_the_run_is_not_verified() {
 }
 
 #[test]
+fn a_gate_that_may_stay_red_does_not_keep_the_run_from_being_done() {
+    let lint = Gate {
+        allow_red: true,
+        ..gate("lint", true)
+    };
+    let mut script = red_before_story_1(Policy {
+        only_story: Some(id("1")),
+        ..gated(vec![lint])
+    });
+    let effects = script.give(saved);
+    assert_eq!(effects[1], run_ended(Outcome::StoryDone, 1, 1));
+    assert_eq!(
+        script.give(finished).last(),
+        Some(&end(Outcome::StoryDone, 0))
+    );
+}
+
+#[test]
 fn a_gate_that_a_later_story_turns_green_leaves_the_work_verified() {
     let mut script = red_before_story_1(gated(vec![gate("tests", true)]));
     script.give_all(&[

@@ -2,7 +2,7 @@
 //! checks of attempts found. Every face takes its words from here.
 
 use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
-use crate::records::event::{GateResult, red_since_before};
+use crate::records::event::{GateResult, Outcome, red_since_before};
 
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
@@ -17,6 +17,18 @@ impl Progress {
         }
         let red: Vec<String> = self.red_in_work.iter().cloned().collect();
         (!red.is_empty()).then(|| red_since_before(&red))
+    }
+
+    /// What the user should know of the work before deciding what to do with it, a line each. What
+    /// the headline of the run says is not among it.
+    pub fn alerts(&self) -> Vec<String> {
+        let is_said = match self.outcome() {
+            Some(Outcome::Unverified { gates }) => gates.len() == self.red_in_work.len(),
+            _ => false,
+        };
+        let unverified = self.unverified().filter(|_| !is_said);
+        let findings = self.findings().map(Warning::with_story);
+        unverified.into_iter().chain(findings).collect()
     }
 
     /// Warnings without notes.

@@ -53,6 +53,14 @@ impl Warning {
         }
     }
 
+    /// What it says, with the story it is about.
+    pub fn with_story(&self) -> String {
+        match &self.story {
+            Some(story) => format!("story {story}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Whether it is a reason to doubt the work, and not only about how the run went.
     pub(super) fn is_about_work(&self) -> bool {
         self.code.starts_with("tamper_") || self.code == "no_changes"
