@@ -103,6 +103,8 @@ pub(crate) struct Run {
     log: LogPane,
     needle: String,
     zone: TimeZone,
+    /// The panes that are shown beside that of the tab.
+    beside: Vec<Tab>,
     /// When the agent at work last said or did something.
     heard_at: Option<Timestamp>,
 }
@@ -130,6 +132,7 @@ impl Run {
             log: LogPane::new(zone.clone()),
             needle: String::new(),
             zone,
+            beside: Vec::new(),
             heard_at: None,
         }
     }
@@ -345,6 +348,7 @@ impl Run {
         let areas = Areas::of(area, self);
         self.settle_list(areas.stories.height.into());
         self.fit_pane(self.tab, areas.text, now);
+        self.beside = areas.side.iter().map(|part| part.tab).collect();
         for part in areas.side {
             self.fit_pane(part.tab, part.text, now);
         }
@@ -378,9 +382,15 @@ impl Run {
         self.top = scrolled(self.top, self.selected, height);
     }
 
-    /// A query for what the current pane is missing.
+    /// A query for what the panes that are shown are missing.
     pub(crate) fn query(&mut self, now: Timestamp) -> Option<Query> {
-        match self.tab {
+        let mut shown = vec![self.tab];
+        shown.extend(&self.beside);
+        shown.into_iter().find_map(|tab| self.query_of(tab, now))
+    }
+
+    fn query_of(&mut self, tab: Tab, now: Timestamp) -> Option<Query> {
+        match tab {
             Tab::Agent => self.agent.query(),
             Tab::Diff => self.diff.query(now),
             Tab::Gates => {

@@ -307,5 +307,5 @@ fn a_story_that_is_done_with_a_warning_is_marked_and_says_what_was_found() {
         .hear(1, completed());
     assert!(line(&mut stage, "2 Retry the").starts_with("▌✓! 2 Retry"));
     assert!(line(&mut stage, "1 test deleted").starts_with("! tests: 1 test deleted"));
-    assert!(line(&mut stage, "of 5 stories").contains("! 1 warning"));
+    assert!(line(&mut stage, "of 5 stories").contains("  ! 1 "));
 }

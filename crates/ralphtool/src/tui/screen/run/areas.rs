@@ -1,6 +1,6 @@
 //! Where the parts of the run screen are, by the size of the terminal.
 
-use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::Constraint::{Fill, Length, Min};
 use ratatui::layout::{Layout, Rect};
 
 use super::{Run, Tab, sidebar};
@@ -10,6 +10,12 @@ const SIDE_BY_SIDE: u16 = 60;
 
 /// From this width on there is a third column.
 const THREE_COLUMNS: u16 = 160;
+
+/// How many rows one attempt takes.
+const ONE_ATTEMPT: u16 = 5;
+
+/// The log is shown below the story if it gets this many rows.
+const LEAST_LOG: u16 = 6;
 
 /// How many stories are shown above the pane.
 const STACKED_STORIES: u16 = 3;
@@ -37,7 +43,7 @@ pub(super) struct Areas {
     pub(super) side: Vec<SidePart>,
 }
 
-/// A pane in the third column, which shows what the tab does not.
+/// A pane beside that of the tab, which shows something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SidePart {
     pub(super) tab: Tab,
@@ -89,26 +95,38 @@ impl Areas {
         };
         let [left, border, pane, side] =
             Layout::horizontal([Length(wide), Length(1), Min(20), Length(third)]).areas(body);
-        let mut areas = self.with_pane(pane, run).with_stories(left, run);
+        let mut areas = self.with_pane(pane, run);
         areas.border = border;
         if third > 0 {
-            areas.side = side_parts(side, run.tab);
+            areas.side = third_column(side, run);
         }
-        areas
+        areas.with_stories(left, run)
     }
 
-    /// The stories, and what is known of the selected one below them.
+    /// The stories, what is known of the selected one below them, and the log if there is room.
     fn with_stories(mut self, area: Rect, run: &Run) -> Self {
         let [title, rest] = Layout::vertical([Length(1), Min(0)]).areas(area);
         let count = u16::try_from(run.progress.stories.len()).unwrap_or(u16::MAX);
-        let needed = sidebar::height(run, area.width.into());
+        let needed = sidebar::height(run, area.width.into(), self.has(Tab::Attempts));
         let most = (rest.height / 2).max(rest.height.saturating_sub(needed));
-        let [stories, story] =
+        let [stories, below] =
             Layout::vertical([Length(count.min(most).max(1)), Min(0)]).areas(rest);
         self.stories_title = title;
         self.stories = stories;
-        self.story = story;
+        self.story = below;
+        let free = below.height.saturating_sub(needed + 1);
+        if !self.side.is_empty() && run.tab != Tab::Log && free >= LEAST_LOG {
+            let [story, _, log] =
+                Layout::vertical([Length(needed), Length(1), Min(0)]).areas(below);
+            self.story = story;
+            self.side.push(SidePart::new(Tab::Log, log));
+        }
         self
+    }
+
+    /// Whether a pane is shown beside that of the tab.
+    pub(super) fn has(&self, tab: Tab) -> bool {
+        self.side.iter().any(|part| part.tab == tab)
     }
 
     fn with_pane(mut self, area: Rect, run: &Run) -> Self {
@@ -124,25 +142,46 @@ impl Areas {
     }
 }
 
-/// The third column has what a user looks at beside the agent's words.
-fn side_parts(area: Rect, shown: Tab) -> Vec<SidePart> {
-    let tabs: Vec<Tab> = [Tab::Attempts, Tab::Log]
+/// The third column has what a user looks at beside the pane: the agent's words or what it changes, and
+/// the attempts.
+fn third_column(area: Rect, run: &Run) -> Vec<SidePart> {
+    let first = match run.tab {
+        Tab::Agent => Tab::Diff,
+        _ => Tab::Agent,
+    };
+    let second = match run.tab {
+        Tab::Attempts => Tab::Diff,
+        _ => Tab::Attempts,
+    };
+    let is_short = second == Tab::Attempts && run.story().is_none_or(|it| it.attempts.len() < 2);
+    let high = if is_short {
+        Length(ONE_ATTEMPT)
+    } else {
+        Fill(2)
+    };
+    let parts = Layout::vertical([Fill(3), high]).split(area);
+    [first, second]
         .into_iter()
-        .filter(|tab| *tab != shown)
-        .collect();
-    let heights = tabs.iter().map(|_| Min(2));
-    let parts = Layout::vertical(heights).split(area);
-    tabs.into_iter()
         .zip(parts.iter())
         .map(|(tab, part)| {
             let [border, inner] = Layout::horizontal([Length(1), Min(0)]).areas(*part);
-            let [title, text] = Layout::vertical([Length(1), Min(1)]).areas(inner);
             SidePart {
-                tab,
                 border,
-                title,
-                text,
+                ..SidePart::new(tab, inner)
             }
         })
         .collect()
+}
+
+impl SidePart {
+    /// A part without a border.
+    fn new(tab: Tab, area: Rect) -> Self {
+        let [title, text] = Layout::vertical([Length(1), Min(1)]).areas(area);
+        Self {
+            tab,
+            border: Rect::default(),
+            title,
+            text,
+        }
+    }
 }

@@ -56,7 +56,8 @@ impl Run {
             .collect();
         frame.render_widget(Paragraph::new(lines), areas.stories);
         let (columns, rows) = (areas.story.width.into(), areas.story.height.into());
-        let lines = sidebar::lines(self, columns, rows, now);
+        let has_attempts = areas.has(Tab::Attempts);
+        let lines = sidebar::lines(self, (columns, rows), has_attempts, now);
         frame.render_widget(Paragraph::new(lines), areas.story);
     }
 

@@ -146,13 +146,20 @@ pub(crate) fn glyph(state: &StoryStanding) -> (&'static str, Style) {
 }
 
 /// How many rows everything that is known of the selected story takes.
-pub(super) fn height(run: &Run, columns: usize) -> u16 {
-    let lines = lines(run, columns, usize::MAX, Timestamp::UNIX_EPOCH);
+pub(super) fn height(run: &Run, columns: usize, has_attempts: bool) -> u16 {
+    let size = (columns, usize::MAX);
+    let lines = lines(run, size, has_attempts, Timestamp::UNIX_EPOCH);
     u16::try_from(lines.len()).unwrap_or(u16::MAX)
 }
 
-/// What is known of the selected story: its title, tasks, attempts and gates.
-pub(super) fn lines(run: &Run, columns: usize, rows: usize, now: Timestamp) -> Vec<Line<'static>> {
+/// What is known of the selected story, in columns and rows: its title, tasks, attempts and gates. The
+/// attempts are left out if they are shown elsewhere.
+pub(super) fn lines(
+    run: &Run,
+    (columns, rows): (usize, usize),
+    has_attempts: bool,
+    now: Timestamp,
+) -> Vec<Line<'static>> {
     let Some(story) = run.story() else {
         return Vec::new();
     };
@@ -164,7 +171,7 @@ pub(super) fn lines(run: &Run, columns: usize, rows: usize, now: Timestamp) -> V
     let mut attempts = attempts(story, columns, now);
     let room = rows.saturating_sub(lines.len() + gates.len());
     // The attempts have a tab of their own.
-    if room <= attempts.len() + story.tasks.len() {
+    if has_attempts || room <= attempts.len() + story.tasks.len() {
         attempts.clear();
     }
     let room = room.saturating_sub(attempts.len());
@@ -296,9 +303,9 @@ fn gates(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Ve
     if story.gates.is_empty() {
         return Vec::new();
     }
-    let lines = header.gates.iter().map(|name| {
+    let lines = header.gates.iter().flat_map(|name| {
         let last = story.gates.iter().rfind(|gate| gate.name == *name);
-        wrap::cut(&gate(name, last, story, now), columns)
+        wrap::wrap(&gate(name, last, story, now), columns, 2)
     });
     std::iter::once(wrap::styled("Gates", DIM))
         .chain(lines)
