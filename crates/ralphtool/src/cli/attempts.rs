@@ -321,7 +321,7 @@ fn write_empty(page: &mut Page, story: Option<&str>, all: bool) {
         (None, false) => " of the last run".to_owned(),
         (None, true) => String::new(),
     };
-    page.line(format!("no attempt{of} is parked here"));
+    page.line(format!("no attempt{of} failed: none is parked"));
 }
 
 /// Writes one attempt.

@@ -72,18 +72,17 @@ pub(super) fn run(arguments: &InitArguments, context: &Context) -> Result<ExitCo
     }
     trust_own(context, &file, page.as_bytes());
     output::page(context, |page| write_file(page, &file, &agents))?;
-    if arguments.no_run {
-        output::page(context, |page| {
-            for gate in active(&gates) {
-                write_gate(page, gate, &gates);
-                page.blank();
-            }
-        })?;
+    let has_failed = if arguments.no_run {
+        write_untried(&gates, context)?;
+        false
     } else {
-        on_runtime(try_gates(&gates, top, context))?;
-    }
+        on_runtime(try_gates(&gates, top, context))?
+    };
     let has_plan = has_plan(context);
     output::page(context, |page| {
+        if has_failed {
+            write_failed(page);
+        }
         write_others(page, &gates);
         page.heading("next");
         page.commands(&next(has_plan));
@@ -103,23 +102,41 @@ fn has_plan(context: &Context) -> bool {
     matches!(found, Ok(Ok(survey)) if !survey.changes.is_empty())
 }
 
-/// Runs each gate once, and prints how it goes.
-async fn try_gates(gates: &[Proposal], top: &Path, context: &Context) -> Result<(), Failure> {
+fn write_untried(gates: &[Proposal], context: &Context) -> Result<ExitCode, Failure> {
+    output::page(context, |page| {
+        for gate in active(gates) {
+            write_gate(page, gate, gates);
+            page.blank();
+        }
+    })
+}
+
+/// Says what a gate that fails now means for a run.
+fn write_failed(page: &mut Page) {
+    let text = "A gate that fails before a story cannot check it: make it pass, or remove it.";
+    page.line(format!("  {} {text}", pad("", LABEL)));
+}
+
+/// Runs each gate once, and prints how it goes; returns whether one failed.
+async fn try_gates(gates: &[Proposal], top: &Path, context: &Context) -> Result<bool, Failure> {
     let unwritten = |error| Failure::system("could not write the output").because(error);
     let mut out = output::stdout();
     let paint = context.paint_for(&std::io::stdout());
+    let mut has_failed = false;
     for gate in active(gates) {
         let mut page = Page::new(paint);
         write_gate(&mut page, gate, gates);
         out.write_all(page.text.as_bytes()).map_err(unwritten)?;
         out.flush().map_err(unwritten)?;
         let trial = trial::run(&gate.run, top, LIMIT).await;
+        let is_failed = |it: &Trial| matches!(it.result, TrialResult::Failed { .. });
+        has_failed |= trial.as_ref().is_ok_and(is_failed);
         let mut page = Page::new(paint);
         write_trial(&mut page, &trial);
         out.write_all(page.text.as_bytes()).map_err(unwritten)?;
         out.flush().map_err(unwritten)?;
     }
-    Ok(())
+    Ok(has_failed)
 }
 
 fn active(gates: &[Proposal]) -> impl Iterator<Item = &Proposal> {
@@ -181,7 +198,8 @@ fn write_trial(page: &mut Page, trial: &Result<Trial, TrialError>) {
     };
     let told = page.paint(style, told);
     page.line(format!("  {told}"));
-    let lines = clean_lines(tail);
+    let mut lines = clean_lines(tail);
+    lines.retain(|line| !line.is_empty());
     for line in &lines[lines.len().saturating_sub(TAIL)..] {
         let line = page.paint(DIM, line);
         page.line(format!("  {}   {line}", pad("", LABEL)));
@@ -190,6 +208,11 @@ fn write_trial(page: &mut Page, trial: &Result<Trial, TrialError>) {
 
 /// Names the gates that are written as comments, or says that there is none.
 fn write_others(page: &mut Page, gates: &[Proposal]) {
+    if active(gates).next().is_none() {
+        let label = page.paint(DIM, pad("gates", LABEL));
+        let warning = page.paint(WARN, "! no gates: the agent's word is the only check");
+        page.line(format!("  {label} {warning}"));
+    }
     for gate in gates {
         if let Some(why) = &gate.inactive {
             let name = pad(&clean(&gate.name), name_width(gates));
@@ -197,10 +220,7 @@ fn write_others(page: &mut Page, gates: &[Proposal]) {
             page.line(format!("  {} {}", pad("", LABEL), page.paint(DIM, text)));
         }
     }
-    if active(gates).next().is_none() {
-        let label = page.paint(DIM, pad("gates", LABEL));
-        let warning = page.paint(WARN, "! no gates: the agent's word is the only check");
-        page.line(format!("  {label} {warning}"));
+    if gates.is_empty() {
         let indent = pad("", LABEL);
         page.line(format!(
             "  {indent} No command that tests this repository was found. Add yours to the file:"
@@ -208,6 +228,10 @@ fn write_others(page: &mut Page, gates: &[Proposal]) {
         for line in ["[[gate]]", "name = \"tests\"", "run = \"./run-my-tests\""] {
             page.line(format!("  {indent}   {line}"));
         }
+    } else if active(gates).next().is_none() {
+        let indent = pad("", LABEL);
+        let text = "Install what is missing, and remove the `# ` before the gate in the file.";
+        page.line(format!("  {indent} {text}"));
     }
 }
 
@@ -267,6 +291,7 @@ mod tests {
             let took = Duration::from_millis(3_400);
             write_trial(&mut page, &Ok(Trial { result, took }));
         }
+        write_failed(&mut page);
         write_others(&mut page, &gates);
         page.heading("next");
         page.commands(&next(true));
@@ -275,6 +300,8 @@ mod tests {
         write_others(&mut page, &[]);
         page.heading("next");
         page.commands(&next(false));
+        page.blank();
+        write_others(&mut page, &gates[3..]);
         insta::assert_snapshot!(page.text);
     }
 }

@@ -476,7 +476,7 @@ fn attempts_are_listed_shown_and_their_diff_printed() {
     has(&told, "no luck with try 2");
     has(
         &ok(&sandbox, &["attempts", "1"]),
-        "no attempt of story 1 is parked",
+        "no attempt of story 1 failed",
     );
     let listed = json(&sandbox, &["attempts", "2", "--json"]);
     let labels: Vec<&str> = listed

@@ -9,6 +9,7 @@ use crate::stories::{Rules, read_markdown};
 
 use super::project::Project;
 use super::schema::Schema;
+use super::template;
 use crate::error::SourceError;
 use crate::files;
 
@@ -25,6 +26,7 @@ pub(super) fn read_folder(
     if change.task_files.is_empty() {
         change.warnings.push(no_task_file(&schema));
     }
+    change.warnings.extend(unfilled(&change.task_files));
     change.documents = documents(folder, project, &schema)?;
     Ok(change)
 }
@@ -69,6 +71,16 @@ fn no_task_file(schema: &Schema) -> Warning {
         None => format!("the schema `{}` names no file with tasks", schema.name),
     };
     Warning::new("no_task_file", message)
+}
+
+/// An agent would be paid for work that nobody has described.
+fn unfilled(task_files: &[TaskFile]) -> Option<Warning> {
+    let file = task_files.iter().find(|file| {
+        let text = String::from_utf8_lossy(&file.bytes);
+        template::is_unfilled(&text)
+    })?;
+    let message = format!("`{}` still has lines of the template: replace each TODO", file.label);
+    Some(Warning::new("template", message))
 }
 
 fn documents(

@@ -71,6 +71,13 @@ commands it is about, and has a test that fails before it and passes after it.
 - [ ] 2.2 TODO: the test that shows it, and a line in the README
 ";
 
+/// Whether open tasks are still those of the template.
+pub(super) fn is_unfilled(tasks: &str) -> bool {
+    let template = || TASKS.lines().filter(|line| line.starts_with("- [ ]"));
+    let mut lines = tasks.lines().map(str::trim_end);
+    lines.any(|line| template().any(|it| it == line))
+}
+
 /// A change that was just written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChange {

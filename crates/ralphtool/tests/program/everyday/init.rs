@@ -105,6 +105,7 @@ fn init_runs_each_gate_once_and_says_how_it_went() {
     assert!(line("make test").contains("✓ passed in"), "{told}");
     assert!(line("make lint").contains("✗ failed in"), "{told}");
     assert!(told.contains("x.c:1: bad"), "{told}");
+    assert!(told.contains("make it pass, or remove it"), "{told}");
     assert!(told.contains("git add ralphtool.toml"), "{told}");
     assert!(!told.contains("ralphtool new NAME"), "{told}");
     assert_eq!(sandbox.read("ran.log"), "ran\n");

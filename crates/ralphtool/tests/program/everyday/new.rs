@@ -38,6 +38,14 @@ fn new_writes_a_change_that_the_other_commands_accept_and_says_what_to_do_with_i
     assert!(listed.stdout.contains("add-retry"), "{}", listed.stdout);
     let shown = sandbox.run(&["show", "add-retry"]).ends_with(0);
     assert!(shown.stdout.contains("0 of 2 stories"), "{}", shown.stdout);
+    assert_eq!(
+        shown.stderr,
+        "warning: `tasks.md` still has lines of the template: replace each TODO\n"
+    );
+    let tasks = "openspec/changes/add-retry/tasks.md";
+    let text = sandbox.read(tasks).replace("TODO: ", "");
+    sandbox.write(tasks, &text);
+    let shown = sandbox.run(&["show", "add-retry"]).ends_with(0);
     assert_eq!(shown.stderr, "");
 }
 
