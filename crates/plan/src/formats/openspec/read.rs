@@ -79,7 +79,10 @@ fn unfilled(task_files: &[TaskFile]) -> Option<Warning> {
         let text = String::from_utf8_lossy(&file.bytes);
         template::is_unfilled(&text)
     })?;
-    let message = format!("`{}` still has lines of the template: replace each TODO", file.label);
+    let message = format!(
+        "`{}` still has lines of the template: replace each TODO",
+        file.label
+    );
     Some(Warning::new("template", message))
 }
 
