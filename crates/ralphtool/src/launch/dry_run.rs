@@ -7,22 +7,29 @@ use crate::console::context::Context;
 use crate::console::output;
 use crate::console::repository::usable_repository;
 use crate::ui::page::Page;
+use crate::ui::plain::Verbosity;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words::{self, count};
 use ralph_plan::change::{Story, StoryState};
+use ralph_run::engine::entry::Entry;
 use ralph_run::failure::Failure;
 use ralph_run::gate::GatePlace;
+use ralph_run::policy::Budget;
+use ralph_run::preview::forecast::{Forecast, Question, all_done};
+use ralph_run::records::event::BudgetLimits;
 use ralph_run::settings::Settings;
-use ralph_vault::git::process::GitError;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::look::{peek, peek_last};
+use ralph_vault::look::peek_last;
+
+/// Where a setting comes from that nobody set.
+const DEFAULT: &str = "default";
 
 /// Shows what a run would do, and repairs nothing.
 pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     let repository = usable_repository(context)?;
+    let state = context.state()?;
     let last = request.last_run(|| {
-        peek_last(&context.state()?, &repository)
+        peek_last(&state, &repository)
             .map_err(|error| Failure::system("could not look for a run").because(error))
     })?;
     let inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
@@ -34,59 +41,56 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     .refuse_broken(&settings.gates.value)?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
-    let open = match last {
-        Some(last) => Some(last),
-        None => peek(&context.state()?, &repository)
-            .map_err(|error| Failure::system("could not look for an open run").because(error))?
-            .filter(|open| open.change == change.name),
-    };
     let git = repository.git(settings.command_timeout.value.or_zero());
-    let refs = repository.refs(&git).map_err(broken_git)?;
-    let head = Repository::ask_head(&git, &refs).map_err(broken_git)?;
-    let resumes = open.as_ref().map(|open| open.run.0.as_str());
+    let forecast = Forecast::of_allowed(Question {
+        repository: &repository,
+        git: &git,
+        state: &state,
+        change,
+        mode: request.mode,
+    })?;
+    let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
-        write_facts(page, &change.name, &head.shown(), resumes, settings);
-        write_stories(page, &change.stories, request.flags.story.as_deref());
-        write_settings(page, settings);
+        let what = match &forecast.entry {
+            Ok(Entry::DoneOnBranch {
+                change,
+                branch,
+                stories,
+            }) => {
+                return page.line(all_done(&clean(change), &clean(branch), *stories));
+            }
+            Ok(Entry::Resume) => "the run of `{}` would be resumed; nothing is touched",
+            _ => "`{}` would be run; nothing is touched",
+        };
+        page.styled(STRONG, what.replace("{}", &clean(&change.name)));
+        page.facts(&facts(&forecast, settings), 10);
+        let story = request.flags.story.as_deref();
+        let open = change
+            .stories
+            .iter()
+            .filter(|story| story.state == StoryState::Open && !forecast.is_done_in_run(&story.id));
+        let planned = open.filter(|it| story.is_none_or(|story| it.id.0 == story));
+        write_stories(page, &planned.collect::<Vec<_>>());
+        write_settings(page, settings, is_verbose);
     })
 }
 
-fn broken_git(error: GitError) -> Failure {
-    Failure::system("could not look at the repository").because(error)
-}
-
-/// Writes what the run would be; `original` is where HEAD is, a branch or a commit.
-fn write_facts(
-    page: &mut Page,
-    change: &str,
-    original: &str,
-    resumes: Option<&str>,
-    settings: &Settings,
-) {
-    let head = format!("`{}` would be run; nothing is touched", clean(change));
-    page.styled(STRONG, head);
+/// What matters most about the run.
+fn facts(forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)> {
     let attempts = u64::from(settings.max_retries.value) + 1;
-    let gates: Vec<&str> = settings
-        .gates
-        .value
-        .iter()
-        .map(|it| it.name.as_str())
-        .collect();
-    let mut facts = vec![
-        ("branch", format!("ralph/{change} from {original}")),
+    let gates = settings.gates.value.iter().map(|it| it.name.as_str());
+    let limits = BudgetLimits::from(Budget::of_run(settings));
+    let budget = words::budget(&limits).unwrap_or_else(|| "no maximum".to_owned());
+    vec![
+        ("branch", clean(&forecast.branch_line())),
         ("agent", settings.agent.value.names().join(", else ")),
-        ("attempts", format!("at most {attempts} a story")),
-        ("gates", words::gates(&gates)),
-    ];
-    facts.extend(resumes.map(|run| ("resumes", format!("the interrupted run {run}"))));
-    page.facts(&facts, 10);
+        ("attempts", format!("at most {attempts} per story")),
+        ("gates", words::gates(&gates.collect::<Vec<_>>())),
+        ("budget", budget),
+    ]
 }
 
-fn write_stories(page: &mut Page, stories: &[Story], only: Option<&str>) {
-    let is_planned = |story: &&Story| {
-        story.state == StoryState::Open && only.is_none_or(|only| story.id.0 == only)
-    };
-    let stories: Vec<&Story> = stories.iter().filter(is_planned).collect();
+fn write_stories(page: &mut Page, stories: &[&Story]) {
     page.heading(count(stories.len(), "story"));
     for story in stories {
         let id = page.paint(NAME, clean(&story.id.0));
@@ -96,8 +100,12 @@ fn write_stories(page: &mut Page, stories: &[Story], only: Option<&str>) {
     }
 }
 
-fn write_settings(page: &mut Page, settings: &Settings) {
-    let lines = settings.lines();
+/// Writes the settings that are not the default, or all.
+fn write_settings(page: &mut Page, settings: &Settings, all: bool) {
+    let mut lines = settings.lines();
+    let known = lines.len();
+    lines.retain(|(_, _, origin)| all || origin != DEFAULT);
+    let defaults = known - lines.len();
     let widest = |pick: fn(&(&str, String, String)) -> usize| lines.iter().map(pick).max();
     let name_width = widest(|(name, _, _)| columns(name)).unwrap_or(0);
     let value_width = widest(|(_, value, _)| columns(value)).unwrap_or(0).min(40);
@@ -106,6 +114,10 @@ fn write_settings(page: &mut Page, settings: &Settings) {
         let (name, value) = (pad(name, name_width), pad(&clean(value), value_width));
         let origin = page.paint(DIM, clean(origin));
         page.line(format!("  {name}  {value}  {origin}"));
+    }
+    if defaults > 0 {
+        let rest = format!("  {defaults} have their default; `-v` shows them");
+        page.line(page.paint(DIM, rest));
     }
 }
 
@@ -130,10 +142,9 @@ mod tests {
         };
         let (stories, _) = read_stories(&[file], SourceKind::OpenSpec);
         let mut page = Page::new(Paint::Plain);
-        let run = Some("20261115-215900-x7k2");
-        write_facts(&mut page, "add-retry", "main", run, &settings);
-        write_stories(&mut page, &stories, None);
-        write_settings(&mut page, &settings);
+        write_stories(&mut page, &stories.iter().collect::<Vec<_>>());
+        write_settings(&mut page, &settings, false);
+        write_settings(&mut page, &settings, true);
         insta::assert_snapshot!(page.text);
     }
 }

@@ -305,7 +305,9 @@ fn a_dry_run_says_that_it_would_resume_and_repairs_nothing() {
         .run(&["loop", "c", "--dry-run", "--story", "2"])
         .ends_with(0);
     assert!(
-        output.stdout.contains("the interrupted run 2"),
+        output
+            .stdout
+            .contains("the run of `c` would be resumed; nothing is touched\n  branch     on `ralph/c`: 0 of 2 stories done in it\n"),
         "{}",
         output.stdout
     );

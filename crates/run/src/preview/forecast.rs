@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::Remark;
 use crate::engine::branch_name::branch_name;
-use crate::engine::entry::{Entry, WantedChange, entry_by};
+use crate::engine::entry::{Entry, StartMode, WantedChange, entry_by};
 use crate::failure::{Failure, chain};
+use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source::place_of;
 use ralph_vault::git::process::Git;
@@ -26,6 +27,7 @@ pub struct Forecast {
     pub head: String,
     change: String,
     stories: usize,
+    mode: StartMode,
 }
 
 /// Where it is looked, and for which change.
@@ -36,6 +38,7 @@ pub struct Question<'a> {
     /// The user's state directory.
     pub state: &'a Path,
     pub change: &'a Change,
+    pub mode: StartMode,
 }
 
 impl Forecast {
@@ -46,6 +49,7 @@ impl Forecast {
             git,
             state,
             change,
+            mode,
         } = question;
         let folder = VaultFolder::folder_for(state, repository);
         let (standing, runs) = standing(state, repository, git)?;
@@ -54,7 +58,10 @@ impl Forecast {
             name: &change.name,
             place: place.as_deref(),
         };
-        let entry = entry_by(standing.as_ref(), Some(wanted), &folder);
+        let entry = match mode.fresh {
+            true => Ok(Entry::New),
+            false => entry_by(standing.as_ref(), Some(wanted), &folder),
+        };
         let refs = repository.refs(git)?;
         let branch = match (&entry, &standing) {
             (Ok(Entry::Resume), Some(standing)) => standing.run.branch.clone(),
@@ -68,7 +75,19 @@ impl Forecast {
             head: Repository::ask_head(git, &refs)?.shown(),
             change: change.name.clone(),
             stories: change.story_tally().total,
+            mode,
         })
+    }
+
+    /// The same; an error where a start would be refused.
+    pub fn of_allowed(question: Question<'_>) -> Result<Self, Failure> {
+        let mut forecast = Self::of(question)?;
+        if let Some(obstacle) = forecast.obstacle(question) {
+            return Err(obstacle.into());
+        }
+        let entry = std::mem::replace(&mut forecast.entry, Ok(Entry::New))?;
+        forecast.entry = Ok(entry);
+        Ok(forecast)
     }
 
     /// Whether a run of this change came before, which a fresh start would leave.
@@ -85,10 +104,24 @@ impl Forecast {
         let wanted = NewBranch {
             name: &self.branch,
             change: &self.change,
-            replaces: false,
-            on_top: false,
+            replaces: question.mode.fresh,
+            on_top: question.mode.on_top || self.goes_back(question.mode),
         };
         branch_obstacle(question.repository, question.git, &self.runs, &wanted).err()
+    }
+
+    /// Whether a start goes back to where the last run began.
+    fn goes_back(&self, mode: StartMode) -> bool {
+        let standing = self.standing.as_ref();
+        let is_on_branch = standing.is_some_and(|it| it.place == Place::OnBranch);
+        mode.fresh && !mode.on_top && is_on_branch
+    }
+
+    /// Whether a story is done in the run that would be resumed.
+    pub fn is_done_in_run(&self, story: &StoryId) -> bool {
+        let standing = self.standing.as_ref();
+        let is_resumed = matches!(self.entry, Ok(Entry::Resume));
+        is_resumed && standing.is_some_and(|it| it.left.stories.contains(story))
     }
 
     /// What `r` does with an earlier run.
@@ -126,7 +159,23 @@ impl Forecast {
         match (&self.entry, &self.standing) {
             (Ok(Entry::Resume), Some(standing)) => self.resumed(standing),
             (Ok(Entry::DoneOnBranch { branch, .. }), _) => format!("`{branch}`"),
-            _ => format!("`{}` from `{}`", self.branch, self.head),
+            _ => self.new_branch(),
+        }
+    }
+
+    fn new_branch(&self) -> String {
+        let branch = &self.branch;
+        let from = match &self.standing {
+            Some(standing) if self.goes_back(self.mode) => &standing.left.original,
+            _ => &self.head,
+        };
+        match self.runs.on(branch).filter(|_| self.mode.fresh) {
+            Some(earlier) => format!(
+                "`{branch}` from `{from}`: starts the run {} over ({}); `ralphtool undo` restores it",
+                earlier.run,
+                earlier.stories_done()
+            ),
+            None => format!("`{branch}` from `{from}`"),
         }
     }
 

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::engine::entry::StartMode;
 use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
 use crate::gate::GatePlace;
@@ -102,6 +103,7 @@ fn about_start(plan: &Plan<'_>, repository: &Repository, git: &Git) -> Vec<Remar
         git,
         state: plan.state,
         change: plan.change,
+        mode: StartMode::default(),
     };
     let forecast = match Forecast::of(question) {
         Ok(forecast) => forecast,

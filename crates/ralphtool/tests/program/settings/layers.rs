@@ -48,7 +48,7 @@ fn each_variable_sets_its_key() {
     let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);
     let variables: Vec<(&str, &str)> = VARIABLES.iter().map(|it| (it.0, it.1)).collect();
-    let all = run_with(&sandbox, &["loop", "c", "--dry-run"], &variables).ends_with(0);
+    let all = run_with(&sandbox, &["loop", "c", "--dry-run", "-v"], &variables).ends_with(0);
     for (variable, _, key, want) in VARIABLES {
         let want = ((*want).to_owned(), (*variable).to_owned());
         assert_eq!(shown(&all.stdout, key), want);
@@ -117,7 +117,7 @@ fn isolate_is_refused_as_key_variable_and_flag_before_a_run_starts() {
 fn a_later_layer_wins_and_a_file_asked_for_replaces_both_others() {
     let sandbox = Sandbox::new();
     let retries = |args: &[&str], variables: &[(&str, &str)]| {
-        let args = [&["loop", "c", "--dry-run"], args].concat();
+        let args = [&["loop", "c", "--dry-run", "-v"], args].concat();
         let output = run_with(&sandbox, &args, variables).ends_with(0);
         let (value, origin) = shown(&output.stdout, "max_retries");
         format!("{value} by {}", sandbox.neutral(&origin))
