@@ -251,7 +251,7 @@ pub(crate) struct Previewed {
     pub(crate) remarks: Vec<Remark>,
     /// The prompt the next agent would get.
     pub(crate) prompt: String,
-    /// Whether a run of this change is open.
+    /// Whether there is a run of this change that a fresh start would leave.
     pub(crate) open: bool,
 }
 

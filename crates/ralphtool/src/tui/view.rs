@@ -160,8 +160,8 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
         ),
         Confirmation::Fresh => (
             "Start over?",
-            "A run of this change is open. Its branch is replaced, and all stories start over \
-             from where the files are now; `ralphtool undo` restores the old branch."
+            "There is a run of this change. A new one starts from where that one began, and takes \
+             its branch; `ralphtool undo` restores the old run."
                 .to_owned(),
         ),
         Confirmation::Choice(choice) => {

@@ -13,6 +13,7 @@ use crate::policy::roster::never_asked;
 use crate::preview::forecast::{Forecast, Question};
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::prompt::{Previous, PromptInput, prompt};
+use crate::records::progress::NO_GATES;
 use crate::settings::Settings;
 use crate::tamper::TamperPolicy;
 use ralph_base::ids::{AttemptNumber, StoryId};
@@ -51,6 +52,10 @@ pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
         Err(error) => vec![refused(&error.into())],
     };
     remarks.extend(about_change(plan.change));
+    if plan.settings.gates.value.is_empty() {
+        let hint = "`ralphtool init` finds commands that check this repository";
+        remarks.push(Remark::warns(NO_GATES).hint(hint));
+    }
     remarks.extend(plan.warnings.iter().map(Remark::warns));
     let ids: Vec<&StoryId> = plan.change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(plan.settings, &plan.change.name, &ids);
@@ -94,6 +99,18 @@ fn in_repository(plan: &Plan<'_>, repository: &Repository) -> Vec<Remark> {
         Err(error) => remarks.push(refused(&error.into())),
     }
     remarks
+}
+
+/// Whether there is a run of the change that a fresh start would leave.
+pub fn has_earlier_run(repository: &Repository, state: &Path, change: &Change) -> bool {
+    let forecast = Forecast::of(Question {
+        repository,
+        git: &repository.git(REPAIR_TIMEOUT),
+        state,
+        change,
+        mode: StartMode::default(),
+    });
+    forecast.is_ok_and(|forecast| forecast.has_earlier_run())
 }
 
 /// What a start does with an earlier run and with the branch.

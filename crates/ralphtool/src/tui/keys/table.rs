@@ -42,9 +42,9 @@ macro_rules! bindings {
 pub(crate) const TABLE: &[Binding] = bindings! {
     Steer {
         Enter [Enter] "Enter" "open the change" ("open") at &[Changes];
-        Start [Char('r')] "r" "run the change; resumes a run of it that is not finished" ("run")
-            at &[Preview];
-        Fresh [Char('F')] "F" "start over (asks): the old branch stays in the vault" at &[Preview];
+        Start [Char('r')] "r" "run the change, or resume the last run of it" ("run") at &[Preview];
+        Fresh [Char('F')] "F" "start over (asks): `ralphtool undo` restores the last run"
+            ("start over") at &[Preview];
         Settings [Char('S')] "S" "go to the settings and back" ("settings") at &[Preview];
         Enter [Enter] "Enter" "change the setting, where the settings have the focus" at &[Preview];
         Resume [Char('r')] "r" "resume the run (asks), where stories are left" ("resume")

@@ -160,8 +160,10 @@ impl Preview {
         let Some(data) = self.data() else {
             return Step::Stay;
         };
-        let stopper = data.remarks.iter().find(|it| it.weight == Weight::Stops);
-        if let Some(remark) = stopper {
+        let mut remarks = data.remarks.iter();
+        let stopper = remarks.find(|it| it.weight == Weight::Stops);
+        // What stops a resume need not stop a fresh start, which is checked again.
+        if let Some(remark) = stopper.filter(|_| !fresh) {
             return Step::Say(format!("it cannot start: {}", remark.text));
         }
         Step::Ask(Request::Start(Box::new(Start {

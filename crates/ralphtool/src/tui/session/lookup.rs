@@ -117,6 +117,10 @@ impl Lookup {
             None => None,
         };
         let open = open.filter(|open| open.change == change.name);
+        let has_earlier_run = open.is_some()
+            || repository
+                .as_ref()
+                .is_some_and(|repository| gather::has_earlier_run(repository, &state, &change));
         let prompt = match (&repository, change.next_open()) {
             (Some(repository), Some(story)) => {
                 let vault = self.context.vault(repository)?;
@@ -130,7 +134,7 @@ impl Lookup {
             settings,
             remarks,
             prompt,
-            open: open.is_some(),
+            open: has_earlier_run,
         }))
     }
 

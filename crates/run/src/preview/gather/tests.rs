@@ -85,7 +85,7 @@ impl Desk {
     fn remarks(&self) -> Vec<(Weight, String)> {
         let remarks = self.look().into_iter();
         remarks
-            .filter(|it| it.text != "an unknown key")
+            .filter(|it| ![NO_GATES, "an unknown key"].contains(&it.text.as_str()))
             .map(|it| (it.weight, it.text))
             .collect()
     }
@@ -123,7 +123,16 @@ const DEMO: &str = "agent = \"demo\"\n";
 async fn a_clean_tree_is_ready_and_stays_untouched() {
     let desk = Desk::new(DEMO);
     let remarks = desk.look();
-    assert_eq!(remarks, [Remark::warns("an unknown key")]);
+    let no_gates = "`ralphtool init` finds commands that check this repository";
+    assert_eq!(
+        remarks,
+        [
+            Remark::warns(NO_GATES).hint(no_gates),
+            Remark::warns("an unknown key"),
+        ]
+    );
+    let desk = Desk::new("agent = \"demo\"\n[[gate]]\nname = \"a\"\nrun = \"true\"\n");
+    assert_eq!(desk.look(), [Remark::warns("an unknown key")]);
     assert!(!desk.state().exists());
 }
 
