@@ -147,6 +147,22 @@ const SITUATIONS: &[Situation] = &[
         said(&sandbox.run(&["loop", "--agent", "missing"]))
     }),
     (
+        "error: the branch `ralph/add-retry` was not made by a run in this work tree; it is never replaced",
+        || {
+            let sandbox = retry();
+            sandbox.git("branch ralph/add-retry");
+            said(&sandbox.run(&["loop", "add-retry"]))
+        },
+    ),
+    (
+        "error: HEAD is on `ralph/add-retry`, the branch of a run of `add-retry`: `other` would be built on top of it",
+        || {
+            let sandbox = after_a_run();
+            sandbox.write("openspec/changes/other/tasks.md", sandbox::TASKS);
+            said(&sandbox.run(&["loop", "other"]))
+        },
+    ),
+    (
         "error: an unfinished run of `add-retry` is in this work tree",
         || {
             let sandbox = after_a_run();

@@ -58,9 +58,10 @@ impl Forecast {
             name: &change.name,
             place: place.as_deref(),
         };
-        let entry = match mode.fresh {
-            true => Ok(Entry::New),
-            false => entry_by(standing.as_ref(), Some(wanted), &folder),
+        let entry = if mode.fresh {
+            Ok(Entry::New)
+        } else {
+            entry_by(standing.as_ref(), Some(wanted), &folder)
         };
         let refs = repository.refs(git)?;
         let branch = match (&entry, &standing) {
