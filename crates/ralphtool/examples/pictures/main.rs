@@ -104,7 +104,7 @@ fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> 
     terminal.keys("y");
     terminal.waits_for("Receipt");
     terminal.keys("3");
-    terminal.waits_for("altogether");
+    terminal.waits_for("Total:");
     save(terminal, album, "result")?;
 
     terminal.keys("q");

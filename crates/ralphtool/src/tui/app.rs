@@ -11,7 +11,7 @@ use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
 use super::keys::{Action, Binding, Place};
-use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt};
+use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt, Undone};
 use super::quit::Quit;
 use super::screen::changes::Changes;
 use super::screen::completion::Completion;
@@ -200,7 +200,7 @@ impl App {
         match (self.screen, &self.preview, &self.run) {
             (Screen::Preview, Some(preview), _) => Some(preview.tabs.pane()),
             (Screen::Run, _, Some(run)) => Some(run.pane()),
-            (Screen::Result, ..) => Some(self.result.tabs.pane()),
+            (Screen::Result, ..) => Some(self.result.pane()),
             _ => None,
         }
     }
@@ -214,9 +214,11 @@ impl App {
             return run.offers(action);
         }
         match action {
-            Action::Cleanup | Action::Keep | Action::Abandon | Action::Resume => {
+            Action::Cleanup | Action::Keep | Action::Squash | Action::Abandon | Action::Resume => {
                 self.completion.offers(action, run)
             }
+            Action::Undo => self.result.offers_undo(run),
+            Action::Enter if self.screen == Screen::Result => self.result.is_on_files(),
             Action::Enter if self.screen == Screen::Completion => {
                 self.completion.offers(action, run)
             }
@@ -278,7 +280,7 @@ impl App {
         match self.screen {
             Screen::Run => run.query(self.now),
             Screen::Completion => self.completion.query(run, self.now),
-            Screen::Result => self.result.query(run),
+            Screen::Result => self.result.query(run, self.now),
             Screen::Changes | Screen::Preview => None,
         }
     }
@@ -397,7 +399,8 @@ impl App {
                     preview.receive(found);
                 }
             }
-            Answer::Result(found) => self.result.found = Some(found),
+            Answer::Result(change) => self.result.receive(change),
+            Answer::Undone(undone) => self.on_undone(undone),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
             answer => {
@@ -406,11 +409,28 @@ impl App {
                 }
                 if let Answer::Diff(id, found) = &answer {
                     self.completion.receive(id, found);
+                    self.result.receive_diff(id, found);
                 }
                 if let Some(run) = &mut self.run {
                     let step = run.receive(answer);
                     self.perform(step);
                 }
+            }
+        }
+    }
+
+    /// What was done with the branch is reverted: the run can be finished again.
+    fn on_undone(&mut self, undone: Result<Undone, ErrorText>) {
+        match undone {
+            Ok(undone) => {
+                self.result.undone(Some(undone));
+                if let Some(run) = &mut self.run {
+                    run.progress.finish = None;
+                }
+            }
+            Err(error) => {
+                self.result.undone(None);
+                self.error = Some(error);
             }
         }
     }

@@ -57,7 +57,10 @@ pub(crate) enum Action {
     Reload,
     Cleanup,
     Keep,
+    Squash,
     Abandon,
+    /// Revert what was done with the branch.
+    Undo,
     /// Resume a run that is over.
     Resume,
     Export,
@@ -74,7 +77,13 @@ impl Action {
     pub(crate) const fn chooses(self) -> bool {
         matches!(
             self,
-            Self::Enter | Self::Cleanup | Self::Keep | Self::Abandon | Self::Resume | Self::Quit
+            Self::Enter
+                | Self::Cleanup
+                | Self::Keep
+                | Self::Squash
+                | Self::Abandon
+                | Self::Resume
+                | Self::Quit
         )
     }
 

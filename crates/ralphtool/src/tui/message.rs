@@ -9,7 +9,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use ralph_agents::dialect::Output;
 use ralph_agents::transcript::{Entry, Source};
-use ralph_base::ids::AttemptId;
+use ralph_base::ids::{AttemptId, RunId};
 use ralph_plan::change::Change;
 use ralph_plan::summary::ChangeSummary;
 use ralph_run::machine::UserCommand;
@@ -17,7 +17,7 @@ use ralph_run::preview::Remark;
 use ralph_run::records::event::Record;
 use ralph_run::settings::trust::TrustQuestion;
 use ralph_run::settings::{PartialSettings, Settings};
-use ralph_vault::diff::{Diff, FileDiff};
+use ralph_vault::diff::Diff;
 
 /// One thing that happened.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ pub(crate) enum Export {
     Transcript(TranscriptId),
 }
 
-/// Something the app has to know.
+/// Something the app has to know, or to have done, for which files are read or git is started.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Query {
     Changes,
@@ -136,7 +136,10 @@ pub(crate) enum Query {
     Diff(DiffId),
     /// The last lines of a file, at most this many.
     File(PathBuf, usize),
-    Result(Box<ResultId>),
+    /// The change of this name as it is after its run.
+    Result(String),
+    /// Revert what was done last with the branch of this run.
+    Undo(RunId),
     /// Write an export to a path.
     Export(PathBuf, Export),
 }
@@ -196,14 +199,6 @@ pub(crate) enum DiffId {
     },
 }
 
-/// The run whose result is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ResultId {
-    pub(crate) change: String,
-    /// The commits before and after the run; none if it completed no story.
-    pub(crate) range: Option<(String, String)>,
-}
-
 /// The answer to a query.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -216,7 +211,8 @@ pub(crate) enum Answer {
     Detail(TranscriptId, Source, Vec<String>),
     Diff(DiffId, Result<Box<Diff>, String>),
     File(PathBuf, Result<FileWindow, String>),
-    Result(Box<ResultFound>),
+    Result(Option<Box<Change>>),
+    Undone(Result<Undone, ErrorText>),
     /// Where an export was written.
     Exported(Result<PathBuf, String>),
 }
@@ -282,10 +278,13 @@ pub(crate) struct FileWindow {
     pub(crate) lines: Vec<String>,
 }
 
-/// The result of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ResultFound {
-    /// The change as it is now.
-    pub(crate) change: Option<Change>,
-    pub(crate) files: Result<Vec<FileDiff>, String>,
+/// What an undo restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Undone {
+    /// Where HEAD is now, if it moved.
+    pub(crate) head: Option<String>,
+    /// What else came back: a sentence each.
+    pub(crate) restored: Vec<String>,
+    /// The command that does again what was undone.
+    pub(crate) way_back: String,
 }

@@ -93,7 +93,7 @@ impl App {
                 self.screen = Screen::Run;
             }
             (Screen::Completion, _, Some(run)) => return self.completion.act(action, run),
-            (Screen::Result, ..) => return self.result.act(action),
+            (Screen::Result, _, Some(run)) => return self.result.act(action, run),
             _ => {}
         }
         Step::Stay
@@ -245,7 +245,7 @@ impl App {
             (Screen::Preview, Some(preview), _) => preview.tabs.pane_mut().wheel(wheel.up),
             (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
             (Screen::Completion, _, Some(run)) => self.completion.wheel(wheel, area, run),
-            (Screen::Result, ..) => self.result.tabs.pane_mut().wheel(wheel.up),
+            (Screen::Result, ..) => self.result.pane_mut().wheel(wheel.up),
             _ => {}
         }
     }

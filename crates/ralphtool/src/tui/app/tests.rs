@@ -415,7 +415,11 @@ fn the_choice_is_made_by_arrows_too() {
     assert_eq!(stage.take_asked(), command(UserCommand::Again));
 
     // What moves work asks even then.
-    for (downs, choice) in [(1, FinishChoice::Cleanup), (3, FinishChoice::Abandon)] {
+    for (downs, choice) in [
+        (1, FinishChoice::Cleanup),
+        (3, FinishChoice::Squash),
+        (4, FinishChoice::Abandon),
+    ] {
         let mut stage = ended_with(Outcome::Stopped);
         for _ in 0..downs {
             stage.press(KeyCode::Down);
@@ -580,6 +584,41 @@ fn leaving_the_result_returns_to_the_start() {
     stage.tell(Msg::RunOver(RunOver::Ended(0)));
     assert_eq!(stage.app.screen, Screen::Changes);
     assert_eq!(stage.take_asked(), [Request::Query(Query::Changes)]);
+}
+
+#[test]
+fn what_was_done_with_the_branch_is_undone_once_the_run_is_over() {
+    let mut stage = ended_with(Outcome::Stopped);
+    stage.keys("cy").hear(1, finished(FinishChoice::Cleanup));
+    stage.draw();
+    assert_eq!(asked(&mut stage, "u"), []);
+    stage.silent = true;
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
+    let run = stage.app.run.as_ref().unwrap().progress.run.clone();
+    let undo = Request::Query(Query::Undo(run.unwrap()));
+    assert_eq!(asked(&mut stage, "uu"), [undo]);
+    let refused = Answer::Undone(Err(trouble()));
+    stage.answer(refused);
+    assert_eq!(stage.app.error, Some(trouble()));
+    stage.press(KeyCode::Esc);
+    assert_eq!(asked(&mut stage, "u").len(), 1);
+    stage.answer(Answer::Undone(stage.world.undone.clone()));
+    assert!(
+        stage
+            .text()
+            .contains("✓ Undone: HEAD is on `ralph/add-retry`")
+    );
+    assert_eq!(asked(&mut stage, "u"), []);
+}
+
+#[test]
+fn a_run_of_another_terminal_is_not_undone_here() {
+    let mut stage = Stage::new((80, 24));
+    stage.with_run(RunMode::Attached { interrupted: false });
+    stage.hear(0, started()).hear(1, ended(Outcome::AllDone, 5));
+    stage.hear(1, finished(FinishChoice::Cleanup));
+    assert_eq!(stage.app.screen, Screen::Result);
+    assert_eq!(asked(&mut stage, "u"), []);
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl App {
         let name = match (self.screen, &self.preview, &self.run) {
             (Screen::Preview, Some(preview), _) => preview.tabs.file_name(&preview.name),
             (Screen::Run, _, Some(run)) => run.pane_name(),
-            (Screen::Result, _, Some(run)) => self.result.tabs.file_name(run.change_or_run()),
+            (Screen::Result, _, Some(run)) => self.result.file_name(run.change_or_run()),
             _ => return None,
         };
         let is_plain = |c: char| c.is_alphanumeric() || "-_.".contains(c);
@@ -134,7 +134,7 @@ impl App {
         match (self.screen, &mut self.preview, &mut self.run) {
             (Screen::Preview, Some(preview), _) => preview.tabs.search(text),
             (Screen::Run, _, Some(run)) => run.search(text),
-            (Screen::Result, ..) => self.result.tabs.search(text),
+            (Screen::Result, ..) => self.result.search(text),
             _ => Step::Stay,
         }
     }

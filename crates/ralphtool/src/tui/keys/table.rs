@@ -54,6 +54,9 @@ pub(crate) const TABLE: &[Binding] = bindings! {
             at &[Completion];
         Keep [Char('b')] "b" "stay on the run's branch, one commit per story (asks)" ("branch")
             at &[Completion];
+        Squash [Char('o')] "o" "stay on the run's branch, with one commit for all (asks)"
+            ("one commit") at &[Completion];
+        Undo [Char('u')] "u" "undo what was done with the branch" ("undo") at &[Result];
         Abandon [Char('a')] "a" "return to how everything was before the run (asks)" ("abandon")
             at &[Completion];
         Pause [Char('p')] "p" "pause after this attempt, and continue" ("pause") at &[Run];
@@ -65,6 +68,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
     Look {
         Enter [Enter] "Enter"
             "expand or fold what the cursor is on; in Attempts: its diff" ("expand") at RUNS;
+        Enter [Enter] "Enter" "in the changed files: show the diff of the file, or fold it" ("diff")
+            at &[Result];
         Enter [Enter] "Enter" "do what is selected (asks where work moves); open the story, or the file's diff"
             ("choose") at &[Completion];
         Follow [Char('f')] "f" "follow the live story again" ("follow") at &[Run, Attached];

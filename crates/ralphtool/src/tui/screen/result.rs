@@ -8,166 +8,322 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::preview::stories;
-use super::run::Run;
-use super::{change_of, range_of, title_of, totals};
+use super::run::{Run, RunMode};
+use super::story_table::StoryTable;
+use super::{change_of, draw_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
-use crate::tui::message::{Query, ResultFound, ResultId};
-use crate::tui::palette::{BAD, DIM, GOOD, STRONG, WARN};
-use crate::tui::pane::diff::letter;
+use crate::tui::message::{DiffId, Query, Request, Undone};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, NAME, STRONG, WARN};
+use crate::tui::pane::diff::DiffPane;
 use crate::tui::step::Step;
 use crate::tui::tabbed::Tabbed;
-use crate::tui::text_pane::Item;
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
-use ralph_run::records::event::{FinishChoice, GateResult};
+use ralph_plan::change::Change;
+use ralph_run::records::event::{FinishChoice, Finished, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Importance, Progress, StoryProgress};
-use ralph_vault::diff::FileDiff;
+use ralph_vault::diff::Diff;
 
 /// The tabs, in order.
 const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 
+/// The place of the changed files among them.
+const FILES: usize = 1;
+
+/// How far an undo of what was done with the branch has come.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Undo {
+    #[default]
+    No,
+    /// It is being done.
+    Asked,
+    Done(Undone),
+}
+
+/// The change as it is after the run.
+#[derive(Debug, Default)]
+enum Plan {
+    #[default]
+    NotRead,
+    Gone,
+    Read(Box<Change>),
+}
+
 /// The result of a run.
 #[derive(Debug)]
 pub(crate) struct ResultScreen {
-    pub(crate) found: Option<Box<ResultFound>>,
+    change: Plan,
     asked: bool,
-    pub(crate) tabs: Tabbed<3>,
+    tabs: Tabbed<3>,
+    /// The changed files, which their tab shows.
+    files: DiffPane,
+    undo: Undo,
 }
 
 impl Default for ResultScreen {
     fn default() -> Self {
         Self {
-            found: None,
+            change: Plan::NotRead,
             asked: false,
             tabs: Tabbed::new(TABS),
+            files: DiffPane::overview(),
+            undo: Undo::No,
         }
     }
 }
 
 impl ResultScreen {
-    pub(crate) fn query(&mut self, run: &Run) -> Option<Query> {
-        if self.asked {
-            return None;
-        }
+    pub(crate) fn query(&mut self, run: &Run, now: Timestamp) -> Option<Query> {
         let header = run.progress.header.as_ref()?;
-        self.asked = true;
-        Some(Query::Result(Box::new(ResultId {
-            change: header.change.clone(),
-            range: range_of(&run.progress),
-        })))
+        if !std::mem::replace(&mut self.asked, true) {
+            return Some(Query::Result(header.change.clone()));
+        }
+        let range = range_of(&run.progress);
+        let id = range.map(|(from, to)| DiffId::Between { from, to });
+        self.files.show(id);
+        self.files.query(now)
+    }
+
+    pub(crate) fn receive(&mut self, change: Option<Box<Change>>) {
+        self.change = change.map_or(Plan::Gone, Plan::Read);
+    }
+
+    /// Receives a diff; those for other panes are ignored.
+    pub(crate) fn receive_diff(&mut self, id: &DiffId, found: &Result<Box<Diff>, String>) {
+        self.files.receive(id, found.clone());
+    }
+
+    /// The undo is done, or failed.
+    pub(crate) fn undone(&mut self, undone: Option<Undone>) {
+        self.undo = undone.map_or(Undo::No, Undo::Done);
+    }
+
+    pub(crate) fn is_on_files(&self) -> bool {
+        self.tabs.shown() == FILES
+    }
+
+    /// The pane that is shown.
+    pub(crate) fn pane(&self) -> &TextPane {
+        if self.is_on_files() {
+            return &self.files.text;
+        }
+        self.tabs.pane()
+    }
+
+    pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
+        if self.is_on_files() {
+            return &mut self.files.text;
+        }
+        self.tabs.pane_mut()
+    }
+
+    /// The file name of an export of the current pane, without extension.
+    pub(crate) fn file_name(&self, change: &str) -> String {
+        self.tabs.file_name(change)
+    }
+
+    /// Searches in all panes, and goes to the next place in this one.
+    pub(crate) fn search(&mut self, needle: &str) -> Step {
+        self.files.text.set_needle(needle);
+        let step = self.tabs.search(needle);
+        if self.is_on_files() {
+            return self.find(true);
+        }
+        step
+    }
+
+    fn find(&mut self, forward: bool) -> Step {
+        if self.files.text.find(forward) {
+            return Step::Stay;
+        }
+        Step::Say("there is no match in the changed files".to_owned())
     }
 
     pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
-        let (_, _, text) = areas(area);
+        let text = self.areas(area, run).text;
+        if self.is_on_files() {
+            return self.files.fit(text);
+        }
         let pane = self.tabs.pane_mut();
         pane.fit(text);
         let columns = pane.columns();
         let items = match self.tabs.shown() {
             0 => self.tasks(columns),
-            1 => self.files(columns),
             _ => receipt(&run.progress, columns),
         };
         self.tabs.pane_mut().set(items);
     }
 
     fn tasks(&self, columns: usize) -> Vec<Item> {
-        match self.found.as_ref().map(|found| &found.change) {
-            Some(Some(change)) => stories(change, columns),
-            Some(None) => note("the change is not there any more"),
-            None => note("looking …"),
+        match &self.change {
+            Plan::Read(change) => stories(change, columns),
+            Plan::Gone => note("the change is not there any more"),
+            Plan::NotRead => note("looking …"),
         }
     }
 
-    fn files(&self, columns: usize) -> Vec<Item> {
-        match self.found.as_ref().map(|found| &found.files) {
-            None => note("looking …"),
-            Some(Err(problem)) => {
-                let text = format!("the files cannot be listed: {}", clean(problem));
-                vec![wrap::wrap(&wrap::styled(text, BAD), columns, 2)]
+    /// Whether what was done with the branch can be undone here: by whom it was done, and once.
+    pub(crate) fn offers_undo(&self, run: &Run) -> bool {
+        run.mode == RunMode::Live && run.progress.finish.is_some() && self.undo == Undo::No
+    }
+
+    pub(crate) fn act(&mut self, action: Action, run: &Run) -> Step {
+        match action {
+            Action::Back => Step::Back,
+            Action::Undo => self.undo(run),
+            Action::Enter if self.is_on_files() => {
+                self.files.toggle();
+                Step::Stay
             }
-            Some(Ok(files)) if files.is_empty() => note("no file was changed"),
-            Some(Ok(files)) => {
-                let files = files.iter();
-                files.map(|file| vec![file_line(file, columns)]).collect()
+            Action::NextHit | Action::PreviousHit if self.is_on_files() => {
+                self.find(action == Action::NextHit)
             }
+            action => self.tabs.act(action).unwrap_or_else(|| {
+                if self.is_on_files() && action.is_movement() {
+                    self.files.text.act(action);
+                } else {
+                    self.tabs.act_on_pane(action);
+                }
+                Step::Stay
+            }),
         }
     }
 
-    pub(crate) fn act(&mut self, action: Action) -> Step {
-        if action == Action::Back {
-            return Step::Back;
+    fn undo(&mut self, run: &Run) -> Step {
+        let Some(id) = run.progress.run.clone().filter(|_| self.offers_undo(run)) else {
+            return Step::Stay;
+        };
+        if run.over.is_none() {
+            return Step::Say("the run is still ending: press u again in a moment".to_owned());
         }
-        self.tabs.act(action).unwrap_or_else(|| {
-            self.tabs.act_on_pane(action);
-            Step::Stay
-        })
+        self.undo = Undo::Asked;
+        Step::Ask(Request::Query(Query::Undo(id)))
+    }
+
+    fn areas(&self, area: Rect, run: &Run) -> Areas {
+        let head = wrapped(&self.head(&run.progress), area.width.saturating_sub(1)).len();
+        let head = u16::try_from(head).unwrap_or(u16::MAX).min(area.height / 3);
+        let [title, head, tabs, text] =
+            Layout::vertical([Length(1), Length(head), Length(1), Min(1)]).areas(area);
+        Areas {
+            title,
+            head,
+            tabs,
+            text,
+        }
     }
 
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
-        let (title, tab_line, text) = areas(area);
-        let lines: Vec<Line<'_>> = headline(&run.progress)
-            .iter()
-            .map(|line| wrap::cut(line, title.width.into()))
-            .collect();
-        frame.render_widget(Paragraph::new(lines), title);
-        let titles = self.tabs.titles(tab_line.width);
-        frame.render_widget(Paragraph::new(titles), tab_line);
-        self.tabs.pane().draw(frame, text, true);
+        let areas = self.areas(area, run);
+        let mut title = title_of(change_of(&run.progress));
+        title.push(Span::raw("  the result"));
+        let title = wrap::cut(&Line::from(title), area.width.into());
+        frame.render_widget(Paragraph::new(title), areas.title);
+        draw_lines(frame, areas.head, &self.head(&run.progress), 1);
+        let titles = self.tabs.titles(areas.tabs.width);
+        frame.render_widget(Paragraph::new(titles), areas.tabs);
+        self.pane().draw(frame, areas.text, true);
+    }
+
+    /// What was done with the branch, and what to do next.
+    fn head(&self, progress: &Progress) -> Vec<Line<'static>> {
+        match (&self.undo, &progress.finish) {
+            (Undo::Done(undone), _) => undone_lines(undone),
+            (Undo::Asked, _) => vec![wrap::styled("Undoing…", ACTIVE)],
+            (Undo::No, None) => vec![wrap::styled("the run is not finished", WARN)],
+            (Undo::No, Some(finish)) => {
+                vec![
+                    wrap::styled(done_with_branch(finish), GOOD),
+                    next_line(progress, finish),
+                ]
+            }
+        }
     }
 }
 
-fn areas(area: Rect) -> (Rect, Rect, Rect) {
-    let [title, tabs, text] = Layout::vertical([Length(2), Length(1), Min(1)]).areas(area);
-    (title, tabs, text)
+struct Areas {
+    title: Rect,
+    head: Rect,
+    tabs: Rect,
+    text: Rect,
 }
 
 fn note(text: &'static str) -> Vec<Item> {
     vec![vec![wrap::styled(text, DIM)]]
 }
 
-/// The title, and what became of the branch.
-fn headline(progress: &Progress) -> Vec<Line<'static>> {
-    let mut title = title_of(change_of(progress));
-    title.push(Span::raw("  the result"));
-    let Some(finish) = &progress.finish else {
-        let text = wrap::styled(" the run is not finished", WARN);
-        return vec![Line::from(title), text];
-    };
+fn done_with_branch(finish: &Finished) -> String {
     let head = clean(&finish.head);
-    let text = match finish.choice {
-        FinishChoice::Cleanup => format!(" ✓ Changes ready on {head} (uncommitted)"),
-        FinishChoice::Keep => format!(" ✓ On {head} with checkpoint commits"),
-        FinishChoice::Squash => format!(" ✓ On {head}, all work in one commit"),
-        FinishChoice::Reword => format!(" ✓ On {head}, one commit per story"),
-        FinishChoice::Abandon => format!(" ✓ Everything is as before, on {head}"),
-    };
-    vec![Line::from(title), wrap::styled(text, GOOD)]
-}
-
-fn file_line(file: &FileDiff, columns: usize) -> Line<'static> {
-    let (letter, style) = letter(file.status);
-    let mut spans = vec![
-        Span::styled(format!("{letter} "), style),
-        Span::raw(clean(&file.path)),
-    ];
-    if !file.binary {
-        let text = format!("  +{} -{}", file.added, file.removed);
-        spans.push(Span::styled(text, DIM));
+    match finish.choice {
+        FinishChoice::Cleanup => format!("✓ Changes ready on {head} (uncommitted)"),
+        FinishChoice::Keep => format!("✓ On {head} with checkpoint commits"),
+        FinishChoice::Squash => format!("✓ On {head}, all work in one commit"),
+        FinishChoice::Reword => format!("✓ On {head}, one commit per story"),
+        FinishChoice::Abandon => format!("✓ Everything is as before, on {head}"),
     }
-    wrap::cut(&Line::from(spans), columns)
 }
 
-/// One item for each story, and one for the whole run.
+/// What to type next, and that it can be undone.
+fn next_line(progress: &Progress, finish: &Finished) -> Line<'static> {
+    let original = progress.header.as_ref().map(|header| &header.original);
+    let original = original.map(|it| clean(it)).unwrap_or_default();
+    let commands = match finish.choice {
+        FinishChoice::Cleanup => vec!["git diff".to_owned(), "git commit".to_owned()],
+        FinishChoice::Keep | FinishChoice::Squash | FinishChoice::Reword => {
+            let range = format!("{original}...{}", clean(&finish.branch));
+            vec![
+                format!("git diff {}", words::shell(&range)),
+                "git push".to_owned(),
+            ]
+        }
+        FinishChoice::Abandon => Vec::new(),
+    };
+    let mut spans = vec![Span::styled("next: ", DIM)];
+    for command in commands {
+        spans.push(Span::styled(format!("`{command}`"), NAME));
+        spans.push(Span::styled(" · ", DIM));
+    }
+    spans.push(Span::styled("u", KEY));
+    let undo = match finish.choice {
+        FinishChoice::Cleanup => " restores the branch and its commits",
+        FinishChoice::Abandon => " restores the work",
+        _ => " undoes this",
+    };
+    spans.push(Span::styled(undo, DIM));
+    Line::from(spans)
+}
+
+/// What an undo restored, and how to go on.
+fn undone_lines(undone: &Undone) -> Vec<Line<'static>> {
+    let head = undone.head.as_ref();
+    let head = head.map(|head| format!(": HEAD is on `{}`", clean(head)));
+    let text = format!("✓ Undone{}", head.unwrap_or_default());
+    let mut lines = vec![wrap::styled(text, GOOD)];
+    let restored = undone.restored.iter();
+    lines.extend(restored.map(|text| wrap::styled(format!("· {}", clean(text)), DIM)));
+    let mut spans = vec![Span::styled("next: ", DIM)];
+    for (command, does) in [
+        ("ralphtool finish", " to choose again · "),
+        (undone.way_back.as_str(), " does the same again"),
+    ] {
+        spans.push(Span::styled(format!("`{}`", clean(command)), NAME));
+        spans.push(Span::styled(does, DIM));
+    }
+    lines.push(Line::from(spans));
+    lines
+}
+
+/// The titles of the columns, one item for each story, and one for the whole run.
 fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
-    let now = progress.ended_at.or(progress.last_at).unwrap_or_default();
+    let table = StoryTable::of(progress, columns);
+    let mut items = vec![vec![table.head()]];
     let stories = progress.stories.iter();
-    let mut items: Vec<Item> = stories
-        .map(|story| story_receipt(story, columns, now))
-        .collect();
+    items.extend(stories.map(|story| story_receipt(story, &table, columns)));
     let stories = count(progress.stories_total, "story");
     let stories = format!("{} of {stories}", progress.stories_done);
-    let total = format!("altogether: {}", totals(progress, stories));
+    let total = format!("Total: {}", totals(progress, stories));
     let total = wrap::styled(total, STRONG);
     let mut whole = wrap::wrap(&total, columns, 2);
     for warning in &progress.warnings {
@@ -182,26 +338,8 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
     items
 }
 
-fn story_receipt(story: &StoryProgress, columns: usize, now: Timestamp) -> Item {
-    let (glyph, style) = super::run::glyph(&story.state);
-    let title = Line::from(vec![
-        Span::styled(format!("{glyph} "), style),
-        Span::styled(
-            format!("{} {}", clean(&story.id.0), clean(&story.title)),
-            STRONG,
-        ),
-    ]);
-    let mut lines = wrap::wrap(&title, columns, 2);
-    if story.attempts.is_empty() {
-        return lines;
-    }
-    let mut facts = vec![
-        count(story.attempts.len(), "attempt"),
-        words::elapsed(words::millis(story.elapsed(now))),
-    ];
-    facts.extend(words::usage(&story.usage()));
-    let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
-    lines.extend(wrap::wrap(&facts, columns, 2));
+fn story_receipt(story: &StoryProgress, table: &StoryTable<'_>, columns: usize) -> Item {
+    let mut lines = vec![table.row(story)];
     for attempt in &story.attempts {
         if let AttemptStanding::Failed(failed) = &attempt.state {
             let why = words::failure(failed.kind);

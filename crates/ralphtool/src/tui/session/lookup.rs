@@ -5,15 +5,18 @@ use std::path::{Path, PathBuf};
 use super::readers;
 use crate::console::context::{Context, unfit};
 use crate::console::repository::{readable_repository, usable_repository};
+use crate::console::runtime::on_runtime;
 use crate::launch::trust;
 use crate::tui::message::{
-    Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, ResultFound,
-    ResultId,
+    Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, Undone,
 };
+use crate::ui::words::count;
 use ralph_base::files::read_if_present;
+use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_run::failure::Failure;
+use ralph_run::finishing::{Action, Opening, Session};
 use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::git::repository::Repository;
@@ -49,7 +52,11 @@ impl Lookup {
                 let found = self.diff(&id);
                 Some(Answer::Diff(id, found.map(Box::new)))
             }
-            Query::Result(id) => Some(Answer::Result(Box::new(self.result(&id)))),
+            Query::Result(name) => {
+                let change = self.context.change(&name).ok();
+                Some(Answer::Result(change.map(Box::new)))
+            }
+            Query::Undo(run) => Some(Answer::Undone(self.undo(&run).map_err(error_text))),
             Query::Export(path, export) => {
                 let path = self.exported_to(&path);
                 Some(Answer::Exported(readers::export(&path, export)))
@@ -158,17 +165,32 @@ impl Lookup {
         found.map_err(|error| error.to_string())
     }
 
-    fn result(&mut self, id: &ResultId) -> ResultFound {
-        let change = self.context.change(&id.change).ok();
-        let files = match (&id.range, self.diffs()) {
-            (None, _) => Ok(Vec::new()),
-            (Some(_), Err(problem)) => Err(problem),
-            (Some((from, to)), Ok(diffs)) => {
-                let files = diffs.changed_files(from, to);
-                files.map_err(|error| error.to_string())
-            }
+    /// Reverts the finish of a run, if nothing was done since.
+    fn undo(&self, run: &RunId) -> Result<Undone, Failure> {
+        let (directory, state) = (self.context.folder()?, self.context.state()?);
+        let mut session = on_runtime(Session::open(&directory, &state, Opening::default()))?;
+        let prepared = session.undo()?;
+        let plan = prepared.plan.clone();
+        let is_finish =
+            matches!(&plan.action, Action::Undo { of } if matches!(**of, Action::Finish { .. }));
+        if plan.run != *run || !is_finish {
+            let failure = Failure::refused("something else was done after this run was finished");
+            return Err(failure.hint("`ralphtool undo --dry-run` shows what would be undone"));
+        }
+        let done = session.carry_out(prepared)?;
+        let files = |paths: &[String], what: &str| {
+            let is_some = !paths.is_empty();
+            is_some.then(|| format!("{} {what}", count(paths.len(), "file")))
         };
-        ResultFound { change, files }
+        let mut restored = plan.branches;
+        restored.extend(files(&plan.written, "restored"));
+        restored.extend(files(&plan.removed, "moved to the vault"));
+        restored.extend(done.notices);
+        Ok(Undone {
+            head: plan.head,
+            restored,
+            way_back: done.way_back,
+        })
     }
 }
 

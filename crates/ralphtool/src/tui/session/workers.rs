@@ -48,6 +48,7 @@ impl Workers {
             | Query::Preview(..)
             | Query::Diff(_)
             | Query::Result(_)
+            | Query::Undo(_)
             | Query::Export(..) => &self.slow,
         };
         // Threads end with the program only.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::tui::message::{
     Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Part, Previewed,
-    Query, ResultFound, Window,
+    Query, Undone, Window,
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
@@ -13,7 +13,7 @@ use ralph_plan::source::read_stories;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_run::preview::Remark;
 use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
-use ralph_vault::diff::{self, Cut, Diff, FileDiff, FileStatus};
+use ralph_vault::diff::{self, Cut, Diff};
 
 /// What is on disk.
 pub(in crate::tui) struct World {
@@ -29,8 +29,8 @@ pub(in crate::tui) struct World {
     pub(in crate::tui) diff: Result<Diff, String>,
     /// What gates printed.
     pub(in crate::tui) printed: Vec<String>,
-    /// The files a run changed.
-    pub(in crate::tui) files: Result<Vec<FileDiff>, String>,
+    /// What an undo restores.
+    pub(in crate::tui) undone: Result<Undone, ErrorText>,
     /// The change is still there after the run.
     pub(in crate::tui) is_there: bool,
 }
@@ -44,7 +44,7 @@ impl Default for World {
             said: said(),
             diff: Ok(diff()),
             printed: printed(),
-            files: Ok(files()),
+            undone: Ok(undone()),
             is_there: true,
         }
     }
@@ -68,10 +68,8 @@ pub(super) fn answer(world: &World, query: &Query) -> Answer {
         Query::Detail(transcript, source) => Answer::Detail(transcript, source, detail()),
         Query::Diff(id) => Answer::Diff(id, world.diff.clone().map(Box::new)),
         Query::File(path, part) => Answer::File(path, Ok(file(world, part))),
-        Query::Result(id) => Answer::Result(Box::new(ResultFound {
-            change: world.is_there.then(|| change(&id.change)),
-            files: world.files.clone(),
-        })),
+        Query::Result(name) => Answer::Result(world.is_there.then(|| Box::new(change(&name)))),
+        Query::Undo(_) => Answer::Undone(world.undone.clone()),
     }
 }
 
@@ -461,20 +459,13 @@ fn file(world: &World, count: usize) -> FileWindow {
     FileWindow { first, lines }
 }
 
-fn files() -> Vec<FileDiff> {
-    let file = |status, path: &str, counts: Option<(usize, usize)>| FileDiff {
-        status,
-        path: path.to_owned(),
-        added: counts.unwrap_or_default().0,
-        removed: counts.unwrap_or_default().1,
-        binary: counts.is_none(),
-        ..FileDiff::default()
-    };
-    vec![
-        file(FileStatus::Added, "docs/retry.md", Some((2, 0))),
-        file(FileStatus::Modified, "src/client.rs", Some((2, 1))),
-        file(FileStatus::Deleted, "src/old.rs", Some((0, 1))),
-        file(FileStatus::Renamed, "src/b.rs", Some((0, 0))),
-        file(FileStatus::Modified, "assets/図.png", None),
-    ]
+fn undone() -> Undone {
+    Undone {
+        head: Some("ralph/add-retry".to_owned()),
+        restored: vec![
+            "branch `ralph/add-retry` is at 0123456789 again".to_owned(),
+            "9 files restored".to_owned(),
+        ],
+        way_back: "ralphtool finish --cleanup".to_owned(),
+    }
 }

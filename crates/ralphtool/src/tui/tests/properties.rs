@@ -201,7 +201,7 @@ fn fits(stage: &Stage) -> bool {
             let stories = beside(60, (columns * 3 / 10).clamp(26, 52) + 1);
             (run.pane(), stories + beside(160, columns / 4))
         }
-        (Screen::Result, ..) => (app.result.tabs.pane(), 0),
+        (Screen::Result, ..) => (app.result.pane(), 0),
         _ => return true,
     };
     let room = usize::from(columns - taken - GUTTER);

@@ -1,16 +1,25 @@
 //! What a run left, in its states.
 
+use ratatui::crossterm::event::KeyCode;
+
 use super::stage::Stage;
 use super::story::{finished, over};
+use crate::tui::message::{ErrorText, Msg, RunOver};
 use ralph_run::records::event::{FinishChoice, Outcome};
+use ralph_vault::diff::Diff;
 
 super::scenes!(
     "result",
-    &[],
+    &[(200, 50)],
     [
         tasks_after_cleanup,
         tasks_after_keep,
         files,
+        file_folded,
+        tasks_after_abandon,
+        after_squash,
+        undone,
+        undo_refused,
         no_files,
         files_unknown,
         receipt,
@@ -34,13 +43,42 @@ fn files(stage: &mut Stage) {
     stage.keys("2j");
 }
 
+fn file_folded(stage: &mut Stage) {
+    files(stage);
+    stage.press(KeyCode::Enter);
+}
+
+fn tasks_after_abandon(stage: &mut Stage) {
+    over(stage, Outcome::Stopped, 2);
+    stage.keys("ay").hear(1, finished(FinishChoice::Abandon));
+}
+
+fn after_squash(stage: &mut Stage) {
+    over(stage, Outcome::Stopped, 2);
+    stage.keys("oy").hear(1, finished(FinishChoice::Squash));
+}
+
+fn undone(stage: &mut Stage) {
+    tasks_after_cleanup(stage);
+    stage.tell(Msg::RunOver(RunOver::Ended(0)));
+    stage.keys("u");
+}
+
+fn undo_refused(stage: &mut Stage) {
+    stage.world.undone = Err(ErrorText {
+        message: "`src/client.rs` was changed since".to_owned(),
+        hints: vec!["`ralphtool undo --dry-run` shows what would be undone".to_owned()],
+    });
+    undone(stage);
+}
+
 fn no_files(stage: &mut Stage) {
-    stage.world.files = Ok(Vec::new());
+    stage.world.diff = Ok(Diff::default());
     files(stage);
 }
 
 fn files_unknown(stage: &mut Stage) {
-    stage.world.files = Err("`git diff` failed with exit code 128".to_owned());
+    stage.world.diff = Err("`git diff` failed with exit code 128".to_owned());
     files(stage);
 }
 

@@ -194,3 +194,40 @@ fn abandoning_at_the_end_restores_a_task_file_outside_the_tree() {
     assert_eq!(undone.code, 0, "{}", undone.stderr);
     assert_eq!(std::fs::read_to_string(&plan).unwrap(), all_ticked());
 }
+
+#[test]
+fn what_was_done_with_the_branch_is_undone_by_key() {
+    let sandbox = Sandbox::new();
+    let mut terminal = open(&sandbox, &["loop", "c"]);
+    terminal.waits_for("c  Cleanup");
+    let commits = sandbox.commits();
+    chooses(&terminal, "c", "Changes ready on main (uncommitted)");
+    assert_eq!(sandbox.branch(), "main");
+    presses_until(&terminal, Key::Char('u'), "the undo", || {
+        terminal.screen().contains("Undone: HEAD is on `ralph/c`")
+    });
+    assert_eq!(sandbox.branch(), "ralph/c");
+    assert_eq!(sandbox.commits(), commits);
+    assert_eq!(sandbox.git("status --porcelain"), "");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    // The closing words know it.
+    let screen = terminal.screen();
+    assert!(!screen.contains("uncommitted changes"), "{screen}");
+    assert_eq!(sandbox.run(&["finish", "--cleanup"]).code, 0);
+    assert_eq!(sandbox.branch(), "main");
+}
+
+#[test]
+fn the_commits_are_squashed_by_key() {
+    let sandbox = Sandbox::new();
+    let mut terminal = open(&sandbox, &["loop", "c"]);
+    terminal.waits_for("o  Squash");
+    chooses(&terminal, "o", "all work in one commit");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(choice(&sandbox), "squash");
+    assert_eq!(sandbox.branch(), "ralph/c");
+    assert_eq!(sandbox.git("rev-list --count main..ralph/c"), "1\n");
+    assert_eq!(sandbox.tasks_now(), all_ticked());
+}

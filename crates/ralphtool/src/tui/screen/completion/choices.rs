@@ -39,12 +39,15 @@ impl Choice {
         if let Some(failure) = half_done {
             return vec![Self::Finish(failure.choice)];
         }
+        let has_commits = run.progress.stories.iter().any(|it| !it.commits.is_empty());
         let finishes = [
-            FinishChoice::Cleanup,
-            FinishChoice::Keep,
-            FinishChoice::Abandon,
+            Some(FinishChoice::Cleanup),
+            Some(FinishChoice::Keep),
+            has_commits.then_some(FinishChoice::Squash),
+            Some(FinishChoice::Abandon),
         ];
-        let mut choices: Vec<Self> = finishes.into_iter().map(Self::Finish).collect();
+        let finishes = finishes.into_iter().flatten();
+        let mut choices: Vec<Self> = finishes.map(Self::Finish).collect();
         let left = run.progress.stories_done < run.progress.stories_total;
         // Offers only what the loop would do.
         let outcome = run.progress.outcome();
@@ -61,15 +64,15 @@ impl Choice {
             Self::Finish(FinishChoice::Keep) => Some(Action::Keep),
             Self::Finish(FinishChoice::Abandon) => Some(Action::Abandon),
             Self::Again | Self::Restart => Some(Action::Resume),
-            Self::Finish(FinishChoice::Squash | FinishChoice::Reword) | Self::Leave => None,
+            Self::Finish(FinishChoice::Squash) => Some(Action::Squash),
+            Self::Finish(FinishChoice::Reword) | Self::Leave => None,
         }
     }
 
     /// Whether it asks even where it was selected before. Staying on the branch moves nothing.
     pub(super) const fn always_asks(self) -> bool {
         match self {
-            Self::Finish(choice) if choice.keeps_branch() => false,
-            Self::Finish(_) => true,
+            Self::Finish(choice) => !matches!(choice, FinishChoice::Keep),
             Self::Again | Self::Restart | Self::Leave => false,
         }
     }
@@ -122,7 +125,7 @@ impl Choice {
                 format!("stay on {branch}, one commit per story"),
             ),
             Self::Finish(FinishChoice::Squash) => (
-                " ",
+                "o",
                 "Squash",
                 format!("stay on {branch}, all work in one commit"),
             ),
@@ -150,7 +153,7 @@ impl Choice {
                 "Clean up?",
                 format!(
                     "HEAD returns to `{original}` with all changes of the run, uncommitted. The \
-                     branch `{branch}` is deleted; `ralphtool undo` restores it."
+                     branch `{branch}` is deleted; undo (`u`) restores it."
                 ),
             ),
             Self::Finish(FinishChoice::Keep) => (
@@ -160,8 +163,8 @@ impl Choice {
             Self::Finish(FinishChoice::Squash) => (
                 "Squash the commits?",
                 format!(
-                    "HEAD stays on `{branch}`, with all work in one commit. `ralphtool undo` \
-                     restores the commit of each story."
+                    "HEAD stays on `{branch}`, with all work in one commit. Undo (`u`) restores \
+                     the commit of each story."
                 ),
             ),
             Self::Finish(FinishChoice::Reword) => (
@@ -175,8 +178,7 @@ impl Choice {
                 "Abandon the run?",
                 format!(
                     "Everything returns to how it was before the run, on `{original}`: the work \
-                     of all stories is removed. It stays in the vault; `ralphtool undo` \
-                     restores it."
+                     of all stories is removed. It stays in the vault; undo (`u`) restores it."
                 ),
             ),
             Self::Again | Self::Restart => (
