@@ -91,7 +91,10 @@ fn parse_and_run(args: &[OsString]) -> ExitCode {
         Err(message) => return explain(&message),
     };
     let context = Context::new(&arguments.global);
-    dispatch(&arguments, &context).unwrap_or_else(|failure| report(&failure, &context))
+    let done = context
+        .check_config()
+        .and_then(|()| dispatch(&arguments, &context));
+    done.unwrap_or_else(|failure| report(&failure, &context))
 }
 
 fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failure> {

@@ -120,10 +120,11 @@ impl Watch {
     }
 }
 
-/// Checks everything an attempt changed except boxes, see [`foreign_boxes`].
+/// Checks everything an attempt changed except boxes and submodules, see [`foreign_boxes`] and
+/// [`uncommitted`].
 pub(crate) fn check(watch: &Watch, changed: &[ChangedPath]) -> Vec<Finding> {
     let findings = |check| match check {
-        TamperCheck::Boxes => Vec::new(),
+        TamperCheck::Boxes | TamperCheck::Submodules => Vec::new(),
         TamperCheck::Specs => specs::check(watch, changed),
         TamperCheck::Tests => tests_kept::check(changed),
         TamperCheck::Config => Vec::from_iter(config::check(watch, changed)),
@@ -146,6 +147,14 @@ pub(crate) fn foreign_boxes(check: &StoryCheck, paths: &BTreeSet<String>) -> Opt
     );
     let paths = paths.iter().map(String::as_str).collect();
     Finding::new(TamperCheck::Boxes, message, &paths)
+}
+
+/// The finding about submodules with work that is not committed there.
+pub(crate) fn uncommitted(watch: &Watch, modules: &[String]) -> Option<Finding> {
+    let modules = modules.iter().map(String::as_str).collect();
+    let what = "work left uncommitted in a submodule is in no commit";
+    let finding = Finding::about(TamperCheck::Submodules, what, &modules);
+    finding.filter(|_| watch.is_on(TamperCheck::Submodules))
 }
 
 /// The first few of some names, and how many more there are.

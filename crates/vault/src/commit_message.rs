@@ -1,5 +1,6 @@
 //! What the commits of a run say: while it works, and once it is finished with `reword` or `squash`.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -78,20 +79,49 @@ pub(crate) fn is_users_work(message: &str) -> bool {
 /// The subject of the first commit of a run.
 pub(crate) const INITIAL: &str = "initial state";
 
-/// The message of the one commit that holds these stories, in order.
-pub(crate) fn squashed<'a>(
-    change: &str,
-    stories: impl Iterator<Item = &'a StoryMessage> + Clone,
-) -> String {
+/// The message of the one commit that replaces commits with these messages, in order.
+pub(crate) fn squashed<'a>(change: &str, messages: impl Iterator<Item = &'a str>) -> String {
+    let (mut titles, mut runs) = (Vec::new(), Vec::new());
+    for message in messages.filter(|message| !is_users_work(message)) {
+        let of_message: Vec<String> = after_each("Run: ", message).collect();
+        // Commits of the agent and of the user name no run.
+        if !of_message.is_empty() {
+            titles.extend(titles_in(message));
+            runs.extend(of_message);
+        }
+    }
     let mut text = format!("{}\n\n", title_of(change));
-    for title in unique(stories.clone().map(StoryMessage::title)) {
+    for title in unique(titles) {
         let _ = writeln!(text, "- {title}");
     }
     text.push('\n');
-    for run in unique(stories.map(|it| it.run.to_string())) {
+    for run in unique(runs) {
         let _ = writeln!(text, "Run: {run}");
     }
     text
+}
+
+/// The stories in a commit of ralphtool's: a checkpoint, or one that was reworded or squashed before.
+fn titles_in(message: &str) -> Vec<String> {
+    if let Some(story) = StoryMessage::parse(message) {
+        return vec![story.title()];
+    }
+    let titles: Vec<String> = after_each("- ", message).collect();
+    if titles.is_empty() {
+        return message
+            .lines()
+            .next()
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
+    }
+    titles
+}
+
+/// What follows a text at the start of a line.
+fn after_each<'a>(start: &'a str, message: &'a str) -> impl Iterator<Item = String> + 'a {
+    let lines = message.lines();
+    lines.filter_map(move |line| line.strip_prefix(start).map(str::to_owned))
 }
 
 /// The name of a change as a subject: `add-retry` becomes `Add retry`.
@@ -104,14 +134,11 @@ fn title_of(change: &str) -> String {
     }
 }
 
-fn unique(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found = Vec::new();
-    for text in texts {
-        if !found.contains(&text) {
-            found.push(text);
-        }
-    }
-    found
+fn unique(texts: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut texts = texts;
+    texts.retain(|text| seen.insert(text.clone()));
+    texts
 }
 
 /// A message with placeholders such as `{title}`.
@@ -343,14 +370,18 @@ mod tests {
 
     #[test]
     fn a_squashed_commit_lists_each_story_and_run_once() {
-        let stories = [
-            message("1", "Count", &[]),
-            message("2", "Wait", &["tests"]),
-            message("1", "Count", &[]),
+        let stories = [("1", "Count"), ("2", "Wait"), ("1", "Count")];
+        let stories = stories.map(|(id, title)| message(id, title, &["tests"]).text());
+        let others = [
+            "initial state\n\nRun: run-0\nChange: add-retry\n",
+            "by the agent\n\n- x\n",
+            "Add retry\n\n- Plan\n- Count\n\nRun: run-0\n",
+            "Reworded\n\nStory: 0\nRun: run-0\nAttempts: 1\n",
         ];
+        let all = others.into_iter().chain(stories.iter().map(String::as_str));
         assert_eq!(
-            squashed("add-retry", stories.iter()),
-            "Add retry\n\n- Count\n- Wait\n\nRun: run-1\n"
+            squashed("add-retry", all),
+            "Add retry\n\n- Plan\n- Count\n- Reworded\n- Wait\n\nRun: run-0\nRun: run-1\n"
         );
         assert_eq!(
             ["add_HTTP-2", "Ärger", "-"].map(title_of),

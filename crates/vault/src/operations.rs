@@ -23,4 +23,5 @@ pub(crate) mod stage_again;
 pub(crate) mod standing;
 pub(crate) mod start_over;
 pub(crate) mod switch_back;
+pub(crate) mod uncommitted;
 pub(crate) mod undo;

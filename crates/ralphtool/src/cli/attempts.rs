@@ -20,7 +20,9 @@ use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words::{self, shell};
 use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
+use ralph_run::history::lookup::read_run;
 use ralph_run::records::event::FailureKind;
+use ralph_run::records::progress::Progress;
 use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
 
 const EXAMPLES: &str = "\
@@ -125,6 +127,9 @@ fn list(
         chosen.retain(|it| last.as_ref().is_none_or(|last| it.run == *last));
     }
     let story = arguments.story.as_deref();
+    if let Some(story) = story {
+        check_story(story, &parked, shelf, context)?;
+    }
     chosen.retain(|it| story.is_none_or(|story| it.attempt.story.0 == story));
     let mut rows: Vec<AttemptRow> = chosen.into_iter().map(AttemptRow::from).collect();
     // The newest run first; within it, as it went.
@@ -135,6 +140,38 @@ fn list(
             return write_empty(page, story, arguments.all);
         }
         write_list(page, rows, Timestamp::now());
+    })
+}
+
+/// Refuses a story that neither a parked attempt nor the last run knows.
+fn check_story(
+    story: &str,
+    parked: &[ParkedAttempt],
+    shelf: &Shelf,
+    context: &Context,
+) -> Result<(), Failure> {
+    let mut known: Vec<String> = match shelf.last_run() {
+        Some(run) => {
+            let vault = context.vault(&repository_to_read(context)?)?;
+            let progress = Progress::of(&read_run(&vault, &run));
+            let stories = progress.stories.into_iter();
+            stories.map(|it| it.id.to_string()).collect()
+        }
+        None => Vec::new(),
+    };
+    for it in parked {
+        if !known.contains(&it.attempt.story.0) {
+            known.push(it.attempt.story.0.clone());
+        }
+    }
+    if known.iter().any(|id| id == story) {
+        return Ok(());
+    }
+    let failure = Failure::refused(format!("no run here has a story `{story}`"));
+    Err(if known.is_empty() {
+        failure.hint("`ralphtool attempts` lists the attempts that are parked")
+    } else {
+        failure.hint(format!("known stories: {}", known.join(", ")))
     })
 }
 

@@ -116,7 +116,8 @@ pub(super) fn run(arguments: &FinishArguments, context: &Context) -> Result<Exit
 /// The template of the settings.
 fn commit_message(context: &Context, top: &Path) -> Result<MessageTemplate, Failure> {
     let loaded = context.load(top, false)?;
-    let settings = loaded.allowed(PartialSettings::default()).map_err(unfit)?;
+    // A message starts nothing, so that it needs no permission.
+    let settings = loaded.shown(PartialSettings::default()).map_err(unfit)?;
     output::warn(context, loaded.warnings);
     Ok(settings.commit_message.value.clone())
 }

@@ -112,6 +112,16 @@ impl Context {
         })
     }
 
+    /// Refuses a configuration file that the user named and that is not there, also where the command
+    /// would not read it.
+    pub(crate) fn check_config(&self) -> Result<(), Failure> {
+        let missing = |file: &&PathBuf| !self.directory.join(file).exists();
+        self.config.as_ref().filter(missing).map_or(Ok(()), |file| {
+            let name = file.display().to_string();
+            Err(unfit(SettingsProblem::new(name, "there is no such file")))
+        })
+    }
+
     /// What the files and variables say. With `trust`, what the repository's own file asks for is
     /// allowed, this once.
     pub(crate) fn load(&self, root: &Path, trust: bool) -> Result<Loaded, Failure> {

@@ -521,6 +521,22 @@ fn attempts_are_listed_shown_and_their_diff_printed() {
 }
 
 #[test]
+fn attempts_of_a_story_that_no_run_has_are_an_error() {
+    let sandbox = Sandbox::new();
+    half(&sandbox);
+    let told = refused(&sandbox, &["attempts", "foo"]);
+    assert_eq!(
+        told,
+        "error: no run here has a story `foo`\n  hint: known stories: 1, 2\n"
+    );
+    refused(&sandbox, &["attempts", "foo", "--all", "--json"]);
+    has(
+        &ok(&sandbox, &["attempts", "1"]),
+        "no attempt of story 1 is parked here",
+    );
+}
+
+#[test]
 fn attempts_can_be_shown_during_a_run_but_not_restored() {
     let sandbox = Sandbox::new();
     sandbox.agent(

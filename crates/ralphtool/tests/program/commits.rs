@@ -174,6 +174,19 @@ fn commit_message_is_the_template_of_reworded_commits() {
 }
 
 #[test]
+fn the_template_of_a_file_that_is_not_allowed_counts() {
+    let sandbox = Sandbox::new();
+    sandbox.config("commit_message = \"{id}: {title}\"");
+    sandbox.git("commit -qam settings");
+    ok(&sandbox, &["loop", "c"]);
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.env_remove("RALPHTOOL_TRUST");
+    let output = command.args(["finish", "--reword"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(sandbox.commits(), ["1: First", "2: Second"]);
+}
+
+#[test]
 fn what_was_not_committed_before_the_run_stays_in_the_commits_and_is_named() {
     let sandbox = Sandbox::new();
     sandbox.write("dir/b.txt", "edited before the run\n");
@@ -192,19 +205,12 @@ fn what_was_not_committed_before_the_run_stays_in_the_commits_and_is_named() {
 }
 
 #[test]
-fn runs_of_single_stories_become_one_commit_or_one_per_story() {
+fn squash_of_a_branch_that_was_squashed_before_names_the_stories_of_both_runs() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["loop", "c", "--story", "1"]);
-    ok(&sandbox, &["loop", "c", "--story", "2", "--fresh"]);
-    assert_eq!(
-        sandbox.commits(),
-        [
-            "initial state",
-            "checkpoint: 1",
-            "initial state",
-            "checkpoint: 2"
-        ]
-    );
+    ok(&sandbox, &["finish", "--squash"]);
+    ok(&sandbox, &["loop", "c", "--story", "2"]);
+    assert_eq!(sandbox.commits(), ["C", "initial state", "checkpoint: 2"]);
     ok(&sandbox, &["finish", "--squash"]);
     let runs: Vec<String> = sandbox
         .runs()
@@ -217,7 +223,7 @@ fn runs_of_single_stories_become_one_commit_or_one_per_story() {
     );
     ok(&sandbox, &["undo"]);
     ok(&sandbox, &["finish", "--reword"]);
-    assert_eq!(sandbox.commits(), ["First", "Second"]);
+    assert_eq!(sandbox.commits(), ["C", "Second"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::sandbox::{GOOD, Sandbox, everything, listing};
 use pretty_assertions::assert_eq;
+use serde_json::Value;
 
 /// A repository with the submodule `sub`, called `inner`, which has an edit, an untracked file and
 /// a stash of its own.
@@ -109,6 +110,53 @@ fn a_story_that_commits_in_a_submodule_records_the_new_commit() {
     let commit = sandbox.git("-C sub rev-parse HEAD");
     assert_eq!(sandbox.git("rev-parse ralph/c:sub"), commit);
     assert_eq!(sandbox.git("status --porcelain"), "");
+    assert_eq!(sandbox.events_named("tamper_found"), [] as [Value; 0]);
+}
+
+/// What was found of submodules: the attempt, the paths, and whether it failed.
+fn uncommitted(sandbox: &Sandbox) -> Vec<String> {
+    let found = sandbox.events_named("tamper_found");
+    let found = found.iter().filter(|it| it["check"] == "submodules");
+    let said = found.map(|it| format!("{} {} {}", it["attempt"], it["paths"], it["failed"]));
+    said.collect()
+}
+
+#[test]
+fn work_left_uncommitted_in_a_submodule_is_reported_or_fails_the_attempt() {
+    let sandbox = with_submodule();
+    // What the user left there is not the attempt's.
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    assert_eq!(uncommitted(&sandbox), [] as [&str; 0]);
+    sandbox.agent(&format!("echo more > sub/n1\n{GOOD}").replace("echo \"work\"", "true"));
+    let output = sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(uncommitted(&sandbox), ["1 [\"sub\"] false"]);
+    let said = "work left uncommitted in a submodule is in no commit: `sub`";
+    assert!(output.stdout.contains(said), "{}", output.stdout);
+    let is_empty = |warning: &String| warning.contains("nothing but boxes");
+    assert!(!sandbox.warnings().iter().any(is_empty));
+    assert_eq!(sandbox.read("sub/n1"), "more\n");
+
+    let sandbox = with_submodule();
+    sandbox.config_and("", "[tamper]\nsubmodules = \"fail\"\n");
+    sandbox.write("sub/.gitignore", "cache\n");
+    sandbox.agent(&format!(
+        "echo x > sub/cache\n\
+         case \"$prompt\" in *\"commit in \\`sub\\`\"*) tries=2 ;; *) tries=1 ;; esac\n\
+         [ $RALPHTOOL_STORY = 2 ] || {{ echo more > sub/n1; [ $tries = 1 ] || {{\n\
+         git -C sub add n1; git -C sub commit -q -m agent; }}; }}\n{GOOD}"
+    ));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(uncommitted(&sandbox), ["1 [\"sub\"] true"]);
+    let failed = &sandbox.events_named("attempt_failed")[0];
+    assert_eq!(failed["kind"], "tamper");
+    assert_eq!(
+        failed["reason"],
+        "work left uncommitted in a submodule is in no commit: `sub`; commit in `sub`"
+    );
+    assert_eq!(
+        sandbox.git("rev-parse ralph/c:sub"),
+        sandbox.git("-C sub rev-parse HEAD")
+    );
 }
 
 #[test]

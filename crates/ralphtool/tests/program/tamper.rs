@@ -177,7 +177,7 @@ fn each_check_can_fail_the_attempt_which_is_parked_undone_and_reported() {
 #[test]
 fn a_check_that_is_off_reports_nothing_but_boxes_are_restored() {
     let sandbox = project(
-        "boxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\nconfig = \"off\"\noutside = \"off\"",
+        "boxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\nconfig = \"off\"\noutside = \"off\"\nsubmodules = \"off\"",
     );
     let deeds: Vec<&str> = DEEDS.iter().map(|it| it.1).collect();
     works_and(&sandbox, &format!("(\n{}\n) 2>/dev/null", deeds.join("\n")));

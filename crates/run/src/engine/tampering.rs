@@ -74,7 +74,8 @@ impl Engine {
             });
         }
         let found = tamper::check(&watch, &paths);
-        boxes.into_iter().chain(found).collect()
+        let modules = tamper::uncommitted(&watch, &changed.uncommitted_modules);
+        boxes.into_iter().chain(found).chain(modules).collect()
     }
 }
 

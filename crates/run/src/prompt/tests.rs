@@ -15,6 +15,7 @@ static QUIET: TamperPolicy = TamperPolicy {
     tests: Severity::Off,
     config: Severity::Off,
     outside: Severity::Off,
+    submodules: Severity::Off,
     roots: Vec::new(),
 };
 

@@ -233,6 +233,8 @@ settings! {
         "config" => tamper_config: Severity = Severity::Warn,
             "This file, and files that the gates run or are configured by.";
         "outside" => tamper_outside: Severity = Severity::Warn, "Files outside of `roots`.";
+        "submodules" => tamper_submodules: Severity = Severity::Warn,
+            "Work in a submodule that the agent did not commit there, so that it is in no commit.";
         "roots" => tamper_roots: Paths,
             without "the folders that are there", example r#"["src", "tests"]"#,
             "Where work is expected. Without it, in the folders that are there; this is an example.";

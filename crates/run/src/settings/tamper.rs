@@ -22,6 +22,8 @@ choices! {
         Config = "config",
         /// Everything outside of the expected folders.
         Outside = "outside",
+        /// Work in a submodule that is not committed there, and so in no commit.
+        Submodules = "submodules",
     }
 }
 

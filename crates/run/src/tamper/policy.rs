@@ -11,6 +11,7 @@ pub struct TamperPolicy {
     pub tests: Severity,
     pub config: Severity,
     pub outside: Severity,
+    pub submodules: Severity,
     /// Where work is expected; empty if the user does not say.
     pub roots: Vec<String>,
 }
@@ -25,6 +26,7 @@ impl TamperPolicy {
             tests: settings.tamper_tests.value,
             config: settings.tamper_config.value,
             outside: settings.tamper_outside.value,
+            submodules: settings.tamper_submodules.value,
             roots: roots.map_or_else(Vec::new, |roots| roots.value.0.clone()),
         }
     }
@@ -36,6 +38,7 @@ impl TamperPolicy {
             TamperCheck::Tests => self.tests,
             TamperCheck::Config => self.config,
             TamperCheck::Outside => self.outside,
+            TamperCheck::Submodules => self.submodules,
         }
     }
 
@@ -52,13 +55,13 @@ impl TamperPolicy {
         let reasons: Vec<String> = findings
             .iter()
             .filter(failing)
-            .map(|finding| format!("{}; {}", finding.message, self.allowed(finding.check)))
+            .map(|finding| format!("{}; {}", finding.message, self.allowed(finding)))
             .collect();
         (!reasons.is_empty()).then(|| reasons.join("\n"))
     }
 
-    fn allowed(&self, check: TamperCheck) -> String {
-        let text = match check {
+    fn allowed(&self, finding: &Finding) -> String {
+        let text = match finding.check {
             TamperCheck::Boxes => "tick only boxes of this story",
             TamperCheck::Specs => {
                 "do not change the text of the plan; only add ticks and notes to the task file"
@@ -70,6 +73,10 @@ impl TamperPolicy {
             TamperCheck::Config => "do not change test, lint or CI configuration",
             TamperCheck::Outside if self.roots.is_empty() => "put new files into existing folders",
             TamperCheck::Outside => return format!("change only files in {}", self.named_roots()),
+            TamperCheck::Submodules => {
+                let modules = super::named(finding.paths.iter().map(String::as_str));
+                return format!("commit in {modules}");
+            }
         };
         text.to_owned()
     }
@@ -97,15 +104,22 @@ impl TamperPolicy {
     /// What an agent could do that has this consequence.
     fn acts(&self, severity: Severity) -> Option<String> {
         let outside = format!("change anything outside {}", self.named_roots());
+        let has_roots = !self.roots.is_empty();
+        // Few repositories have submodules: by default the prompt says nothing of them.
+        let fails = severity == Severity::Fail;
         let acts = [
-            (self.tests, "delete, skip or weaken tests"),
-            (self.specs, "edit the text of the plan"),
-            (self.config, "change test, lint or CI configuration"),
-            (self.outside, outside.as_str()),
+            (self.tests, true, "delete, skip or weaken tests"),
+            (self.specs, true, "edit the text of the plan"),
+            (self.config, true, "change test, lint or CI configuration"),
+            (
+                self.submodules,
+                fails,
+                "leave work in a submodule uncommitted",
+            ),
+            (self.outside, has_roots, outside.as_str()),
         ];
-        let count = acts.len() - usize::from(self.roots.is_empty());
-        let acts = acts[..count].iter().filter(|act| act.0 == severity);
-        let mut acts: Vec<&str> = acts.map(|act| act.1).collect();
+        let acts = acts.iter().filter(|act| act.0 == severity && act.1);
+        let mut acts: Vec<&str> = acts.map(|act| act.2).collect();
         let last = acts.pop()?;
         Some(match acts.as_slice() {
             [] => last.to_owned(),
@@ -132,16 +146,19 @@ mod tests {
         let policy = TamperPolicy {
             tests: Severity::Fail,
             outside: Severity::Fail,
+            submodules: Severity::Fail,
             roots: vec!["src".to_owned(), "tests".to_owned()],
             ..TamperPolicy::default()
         };
-        let findings = TamperCheck::NAMES.map(|(_, check)| finding(check));
+        let mut findings = TamperCheck::NAMES.map(|(_, check)| finding(check));
+        findings[5].paths = vec!["lib".to_owned(), "third party".to_owned()];
         assert_eq!(
             policy.failure(&findings).as_deref(),
             Some(
                 "about tests; existing tests must still run and check what they checked; they may be \
                  moved and renamed, and new ones added\n\
-                 about outside; change only files in `src`, `tests`"
+                 about outside; change only files in `src`, `tests`\n\
+                 about submodules; commit in `lib`, `third party`"
             )
         );
         assert_eq!(TamperPolicy::default().failure(&findings), None);
@@ -167,6 +184,14 @@ mod tests {
             ..TamperPolicy::default()
         };
         case(&off, None);
+        let modules = TamperPolicy {
+            submodules: Severity::Fail,
+            ..off.clone()
+        };
+        case(
+            &modules,
+            Some("Do not leave work in a submodule uncommitted: such an attempt fails."),
+        );
         let mixed = TamperPolicy {
             tests: Severity::Fail,
             roots: vec!["src".to_owned()],
@@ -187,6 +212,7 @@ mod tests {
             boxes: Severity::Off,
             tests: Severity::Fail,
             outside: Severity::Off,
+            submodules: Severity::Off,
             ..TamperPolicy::default()
         };
         assert_eq!(

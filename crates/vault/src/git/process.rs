@@ -155,6 +155,11 @@ impl Git {
         git
     }
 
+    /// How long it may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// The git directory it works on.
     pub fn directory(&self) -> &Path {
         &self.directory

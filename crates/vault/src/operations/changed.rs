@@ -40,8 +40,12 @@ impl Vault {
             .iter()
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count();
+        let uncommitted_modules = self.uncommitted_modules(&base, &scanned);
         let changed = Changed {
-            count: counted + new_repositories(&scanned, &base.submodules).len(),
+            count: counted
+                + new_repositories(&scanned, &base.submodules).len()
+                + uncommitted_modules.len(),
+            uncommitted_modules,
             tops: tops(&base.manifest),
             paths: self
                 .repo

@@ -209,17 +209,17 @@ impl Repo {
         let base = self.base_of_branch(current, refs, tip)?;
         let branch = self.branch_since(base, tip)?;
         let commits = branch.commits.iter();
-        let checkpoints: Vec<(&CommitObject, StoryMessage)> = commits
-            .filter_map(|commit| Some((commit, StoryMessage::parse(&commit.message())?)))
-            .collect();
-        let Some((last, _)) = checkpoints.last() else {
+        let is_checkpoint =
+            |commit: &&CommitObject| StoryMessage::parse(&commit.message()).is_some();
+        let Some(last) = commits.rev().find(is_checkpoint) else {
             return Err(nothing_to_rewrite(current, rewrite));
         };
         let change = &current.intent.change;
         let mut rewritten = match rewrite {
             Rewrite::Squash => {
-                let stories = checkpoints.iter().map(|(_, story)| story);
-                branch.squashed(last, squashed(change, stories))
+                let messages: Vec<_> = branch.commits.iter().map(CommitObject::message).collect();
+                let messages = messages.iter().map(AsRef::as_ref);
+                branch.squashed(last, squashed(change, messages))
             }
             Rewrite::Reword { template } => {
                 branch.reworded(template, change, self.places.repository.format)

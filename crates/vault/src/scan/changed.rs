@@ -49,6 +49,8 @@ pub struct Changed {
     pub count: usize,
     /// Every path that belongs into commits.
     pub paths: Vec<ChangedPath>,
+    /// Submodules with changes that are not committed there.
+    pub uncommitted_modules: Vec<String>,
     /// Names at the top of the tree at the checkpoint.
     pub tops: BTreeSet<String>,
 }

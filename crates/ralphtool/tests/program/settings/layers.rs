@@ -44,6 +44,25 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
+fn a_file_that_is_asked_for_must_be_there_whatever_the_command() {
+    let sandbox = Sandbox::new();
+    for command in ["list", "status", "attempts", "log", "gc", "loop", "doctor"] {
+        let output = sandbox
+            .run(&["--config", "nope.toml", command])
+            .ends_with(2);
+        assert_eq!(
+            output.stderr, "error: nope.toml: there is no such file\n",
+            "{command}"
+        );
+    }
+    // A file below the folder of the flag is found.
+    sandbox.write("sub/own.toml", "");
+    sandbox
+        .run(&["-C", "sub", "--config", "own.toml", "list"])
+        .ends_with(0);
+}
+
+#[test]
 fn each_variable_sets_its_key() {
     let sandbox = Sandbox::new();
     let before = everything(&sandbox.repo);

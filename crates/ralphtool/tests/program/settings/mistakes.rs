@@ -156,6 +156,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "2:11: expected a string, found array",
     ),
     (
+        "[tamper]\nsubmodules = true",
+        "2:14: expected a string, found boolean",
+    ),
+    (
         "[tamper]\nroots = [\"src\", \"../up\"]",
         "2:17: expected a path inside of the repository",
     ),

@@ -153,6 +153,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
     (
+        "tamper.submodules",
+        "submodules::work_left_uncommitted_in_a_submodule_is_reported_or_fails_the_attempt",
+    ),
+    (
         "tamper.roots",
         "tamper::with_roots_everything_else_is_outside",
     ),

@@ -47,6 +47,7 @@ fn failing(check: TamperCheck) -> Policy {
         TamperCheck::Tests => tamper.tests = Severity::Fail,
         TamperCheck::Config => tamper.config = Severity::Fail,
         TamperCheck::Outside => tamper.outside = Severity::Fail,
+        TamperCheck::Submodules => tamper.submodules = Severity::Fail,
     }
     Policy { tamper, ..keep() }
 }
