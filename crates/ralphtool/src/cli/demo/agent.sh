@@ -23,28 +23,31 @@ expect() { # expect < LINES: more lines of greetings.txt
     text >>greetings.txt
 }
 
-tick() {
+# Ticks the first open box of the story; fails where there is none.
+tick_next() {
     tasks=openspec/changes/$RALPHTOOL_CHANGE/tasks.md
-    ticked=
+    plan=
+    task=
     while IFS= read -r line; do
-        case $line in
+        case $task$line in
             "- [ ] $RALPHTOOL_STORY."*)
                 task=${line#"- [ ] "}
                 line="- [x] $task"
-                say "ticking ${task%% *}"
                 ;;
         esac
-        ticked="$ticked$line
+        plan="$plan$line
 "
     done <"$tasks"
-    printf %s "$ticked" >"$tasks"
+    [ -n "$task" ] || return 1
+    say "ticking ${task%% *}"
+    printf %s "$plan" >"$tasks"
 }
 
 # Runs the checks, ticks and promises; the checks decide.
 finish() {
     say "running the checks"
     if output=$(sh checks.sh); then
-        tick
+        while tick_next; do :; done
         echo "<promise>COMPLETE</promise>"
     else
         echo "<promise>FAILED: the checks are red:
@@ -56,7 +59,7 @@ greet_by_name() {
     say "writing greet.sh: it takes a name"
     text >greet.sh <<'EOF'
 #!/bin/sh
-# Greets somebody.
+# Greets a person.
 # Usage: greet.sh [NAME]
 echo "Hello, ${1:-world}"
 EOF
@@ -71,7 +74,7 @@ stumble() {
     say "writing greet.sh: it gets \`--lang\`"
     text >greet.sh <<'EOF'
 #!/bin/sh
-# Greets somebody in their language.
+# Greets a person in their language.
 # Usage: greet.sh [--lang en|de|fr] [NAME]
 word=Hello
 if [ "$1" = --lang ]; then
@@ -97,7 +100,7 @@ speak_languages() {
     say "the last attempt left the \`case\` open: closing it this time"
     text >greet.sh <<'EOF'
 #!/bin/sh
-# Greets somebody in their language.
+# Greets a person in their language.
 # Usage: greet.sh [--lang en|de|fr] [NAME]
 word=Hello
 if [ "$1" = --lang ]; then
