@@ -224,7 +224,7 @@ impl Change {
 
     /// Finished and all stories.
     pub fn story_tally(&self) -> Tally {
-        let done = |story: &&Story| story.state == StoryState::Done;
+        let done = |story: &&Story| story.is_done();
         Tally {
             done: self.stories.iter().filter(done).count(),
             total: self.stories.len(),
@@ -233,6 +233,17 @@ impl Change {
 }
 
 impl Story {
+    /// Whether no task is left to do and at least one is done.
+    pub fn is_done(&self) -> bool {
+        self.state.counts_as_done(Tally::of(&self.tasks).done)
+    }
+
+    /// Tasks that are deferred.
+    pub fn deferred_tasks(&self) -> usize {
+        let deferred = |task: &&Task| task.state == TaskState::Deferred;
+        self.tasks.iter().filter(deferred).count()
+    }
+
     /// Tasks that are to be done: neither ticked nor skipped, and not in a code fence.
     pub fn open_tasks(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| task.is_open_work())
@@ -240,6 +251,16 @@ impl Story {
 }
 
 impl StoryState {
+    /// Whether a story counts as done: no task is left to do, and at least one is done. Its deferred
+    /// tasks are counted apart.
+    pub const fn counts_as_done(self, tasks_done: usize) -> bool {
+        match self {
+            Self::Open => false,
+            Self::Done => true,
+            Self::Deferred => tasks_done > 0,
+        }
+    }
+
     /// The state of a story with these tasks.
     pub fn of(tasks: &[Task]) -> Self {
         let mut work = tasks.iter().filter(|task| task.is_required()).peekable();

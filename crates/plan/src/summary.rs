@@ -58,6 +58,8 @@ impl ChangeState {
 }
 
 /// Whether a list of these changes has to say of which kind each is.
-pub fn shows_kind(changes: &[ChangeSummary]) -> bool {
-    changes.iter().any(|it| it.kind != SourceKind::OpenSpec)
+pub fn shows_kind<'a>(changes: impl IntoIterator<Item = &'a ChangeSummary>) -> bool {
+    changes
+        .into_iter()
+        .any(|it| it.kind != SourceKind::OpenSpec)
 }

@@ -337,7 +337,7 @@ impl Engine {
         self.user = None;
         Input::Stop {
             request: Request::Stop,
-            by: StoppedBy::Terminate,
+            by: StoppedBy::HangUp,
         }
     }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::engine::attempts::find;
-use crate::engine::gaps::append;
+use crate::engine::gaps::{append, fill_gaps};
 use crate::engine::repair::{RepairFor, repair};
 use crate::engine::{REPAIR_TIMEOUT, outside};
 use crate::failure::{Failure, chain};
 use crate::records::event::{Event, FinishChoice, Finished};
+use ralph_base::files::FileError;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_base::shell;
 use ralph_vault::Vault;
@@ -421,6 +422,9 @@ impl Session {
         if let Some(id) = &move_id {
             outside::put(&folder, id)?;
         }
+        if matches!(plan.action, Action::Rewind { .. } | Action::Undo { .. }) {
+            notices.extend(record_move(vault.vault()));
+        }
         notices.retain(|notice| !plan.notices.contains(notice));
         Ok(Done {
             is_open: vault.vault().open_run().is_some(),
@@ -495,12 +499,22 @@ fn record_finish(folder: &Path, run: &RunId, report: FinishReport) -> Vec<String
         changed_files: report.changed_files,
     });
     if let Err(error) = append(folder, run, vec![event]) {
-        notices.push(format!(
-            "the record of the run could not be completed: {}",
-            chain(&error)
-        ));
+        notices.push(incomplete(&error));
     }
     notices
+}
+
+/// Adds a rewind or an undo to the record of the run. It is done even if that fails.
+fn record_move(checkpoints: &Vault) -> Option<String> {
+    let error = fill_gaps(checkpoints).err()?;
+    Some(incomplete(&error))
+}
+
+fn incomplete(error: &FileError) -> String {
+    format!(
+        "the record of the run could not be completed: {}",
+        chain(error)
+    )
 }
 
 fn unrecovered() -> Failure {

@@ -1,5 +1,7 @@
 //! Past runs: found, listed and read again.
 
+pub mod listed;
 pub mod lookup;
 
-pub use crate::records::summary::{RunState, RunSummary};
+pub use crate::records::state::RunState;
+pub use crate::records::summary::RunSummary;

@@ -10,7 +10,7 @@
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | `words` | lists of names, counts and times in messages and records |
+//! | [`words`] | lists of names, counts, figures and times in messages and records |
 //! | [`failure`] | the one error type that reaches a user |
 //! | [`windows`] | long transcripts and logs, read a part at a time |
 //! | [`settings`] | layers of settings, each value with its origin; what the user has to allow |
@@ -50,4 +50,4 @@ pub mod settings;
 pub mod status;
 pub(crate) mod tamper;
 pub mod windows;
-pub(crate) mod words;
+pub mod words;

@@ -472,9 +472,14 @@ impl Machine {
         self.emit(Effect::Step(ticket, step));
     }
 
+    /// How many attempts were made at a story.
+    fn attempts_at(&self, story: &StoryId) -> u32 {
+        self.attempts.get(story).copied().unwrap_or(0)
+    }
+
     /// The next attempt at a story: no number is used twice.
     fn next_attempt(&self, story: &StoryId) -> AttemptId {
-        let highest = self.attempts.get(story).copied().unwrap_or(0);
+        let highest = self.attempts_at(story);
         AttemptId::new(story.clone(), highest.saturating_add(1))
     }
 

@@ -122,6 +122,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Tamper
         | FailureKind::NoSignal
         | FailureKind::Crashed
+        | FailureKind::Silent
         | FailureKind::Timeout
         | FailureKind::Overflow => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
@@ -139,6 +140,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
             | FailureKind::Gate
             | FailureKind::Tasks
             | FailureKind::Tamper
+            | FailureKind::Silent
             | FailureKind::Timeout
             | FailureKind::Overflow
     )
@@ -181,6 +183,7 @@ mod tests {
         row(FailureKind::Tamper, Retry, true);
         row(FailureKind::NoSignal, Retry, false);
         row(FailureKind::Crashed, Retry, false);
+        row(FailureKind::Silent, Retry, true);
         row(FailureKind::Timeout, Retry, true);
         row(FailureKind::Overflow, Retry, true);
         row(FailureKind::Limit, Wait, false);

@@ -12,9 +12,10 @@ mod tests;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
 pub use crate::records::progress::{Commit as CommitReceipt, Warning as WarningReceipt};
-use crate::records::summary::RunState;
+use crate::records::state::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
 /// The version of the format.
@@ -32,7 +33,9 @@ pub struct Receipt {
     pub change: String,
     /// How it stands, or how it ended.
     pub state: RunState,
-    /// Why it ended, where there is something to say.
+    /// The same in one line, with the cause.
+    pub headline: String,
+    /// Details of the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The checkpoint branch; none where the run did not come so far.
@@ -54,10 +57,9 @@ pub struct Receipt {
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// Complete stories of the change.
-    pub stories_done: usize,
-    /// All stories of the change.
-    pub stories_total: usize,
+    /// The stories of the change.
+    #[serde(flatten)]
+    pub counts: StoryCounts,
     /// What the run may use.
     #[serde(skip_serializing_if = "BudgetLimits::is_empty")]
     pub budget: BudgetLimits,
@@ -86,9 +88,9 @@ pub struct Receipt {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Totals {
     /// Attempts that were started.
-    pub attempts: usize,
+    pub attempts: u32,
     /// Attempts that did not complete their story.
-    pub failed_attempts: usize,
+    pub failed_attempts: u32,
     /// Checkpoint commits that count.
     pub commits: usize,
     /// Paths the run changed; none before its branch was finished.
@@ -186,7 +188,7 @@ pub enum StoryResult {
     Unfinished,
     /// It was passed over.
     Skipped,
-    /// What is left of it is set aside.
+    /// All of its tasks are deferred in the plan.
     Deferred,
     /// Its turn has not come.
     Open,

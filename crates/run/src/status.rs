@@ -2,11 +2,14 @@
 
 pub mod lookup;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
+use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome};
+use crate::records::next::{self, NextStep};
 use crate::records::progress::{Doing, Progress, StoryProgress};
+use crate::records::state::{Place, RunState};
 use crate::words::in_ms;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -30,8 +33,12 @@ pub(crate) struct Whereabouts {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Status {
-    /// How it stands, in one word.
-    pub state: State,
+    /// How it stands, in one word; none where no run took place.
+    pub state: Option<RunState>,
+    /// The same in one line, with the cause.
+    pub headline: String,
+    /// Whether it has begun and not been finished.
+    pub open: bool,
     /// The run; none where none took place.
     pub run: Option<RunId>,
     /// Its change.
@@ -42,10 +49,9 @@ pub struct Status {
     pub original: Option<String>,
     /// Who works in the tree right now, such as `process 4711 since …`.
     pub owner: Option<String>,
-    /// Complete stories.
-    pub stories_done: usize,
-    /// All stories.
-    pub stories_total: usize,
+    /// Its stories.
+    #[serde(flatten)]
+    pub stories: StoryCounts,
     /// The story that is worked on.
     pub story: Option<StoryStatus>,
     /// Its agent, at present.
@@ -67,6 +73,8 @@ pub struct Status {
     pub tokens: u64,
     /// What it cost so far in US dollars, where that is known.
     pub cost_usd: Option<f64>,
+    /// Paths it changed; none before its branch was finished.
+    pub changed_files: Option<usize>,
     /// What it may use.
     pub budget: BudgetLimits,
     /// What keeps the work from being verified by gates, in words.
@@ -85,40 +93,6 @@ pub struct Status {
     pub interrupted: Option<Interruption>,
     /// What to type next, the likeliest first.
     pub next: Vec<NextStep>,
-}
-
-/// How a run stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// No run took place here.
-    #[default]
-    None,
-    /// It is at work.
-    AtWork,
-    /// It waits for a limit to end.
-    Waiting,
-    /// It was paused.
-    Paused,
-    /// It is over, and waits for the choice what becomes of its branch.
-    Choosing,
-    /// It ended and was not finished: it can go on.
-    Stopped,
-    /// It did not come to its end.
-    Interrupted,
-    /// It is over.
-    Finished,
-}
-
-impl State {
-    /// Whether something may still happen by itself.
-    pub const fn is_live(self) -> bool {
-        match self {
-            Self::AtWork | Self::Waiting | Self::Paused | Self::Choosing => true,
-            Self::None | Self::Stopped | Self::Interrupted | Self::Finished => false,
-        }
-    }
 }
 
 /// The story that is worked on.
@@ -194,78 +168,77 @@ pub struct Interruption {
     pub then: &'static str,
 }
 
-/// Something to type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-pub struct NextStep {
-    /// The command.
-    pub command: &'static str,
-    /// What it does.
-    pub why: &'static str,
-}
-
 impl Status {
     /// Nothing happened here yet; `owner` may be about to change that.
     pub fn nothing(owner: Option<String>) -> Self {
-        let state = match owner {
-            Some(_) => State::AtWork,
-            None => State::None,
+        let state = owner.as_ref().map(|_| RunState::Running);
+        let headline = match state {
+            Some(_) => "a run is about to begin",
+            None => "no run took place in this repository",
         };
         Self {
             state,
+            headline: headline.to_owned(),
             owner,
-            next: next(state, None, false),
+            next: next_steps(state),
             ..Self::default()
         }
     }
 
     /// Where a run stands.
-    pub(crate) fn of(place: &Whereabouts, progress: &Progress, now: Timestamp) -> Self {
-        let state = state(place, progress);
-        let header = progress.header.as_ref();
-        let usage = progress.usage();
-        let finish = progress.finish.as_ref().filter(|_| !place.is_open);
-        let finish = finish.map(|finish| finish.choice);
-        // A run that is no more stood still when its last record was written.
-        let now = match state {
-            State::Interrupted => progress.last_at.unwrap_or(now),
-            _ => now,
+    pub(crate) fn of(place: &Whereabouts, progress: &Progress, now: &Zoned) -> Self {
+        let at = Place {
+            is_open: place.is_open,
+            is_busy: place.owner.is_some(),
         };
-        let half_way = place.half_way.filter(|_| state == State::Interrupted);
-        let is_left = progress.stories_done < progress.stories_total;
+        let state = RunState::of(progress, at);
+        let figures = progress.figures(state.is_live().then(|| now.timestamp()));
+        let header = progress.header.as_ref();
+        let half_way = place.half_way.filter(|_| state == RunState::Interrupted);
         Self {
-            state,
+            state: Some(state),
+            headline: progress.headline(state, now.time_zone()),
+            open: place.is_open,
             run: Some(place.run.clone()),
             change: Some(place.change.clone()),
             branch: header.map(|it| it.branch.clone()),
             original: header.map(|it| it.original.clone()),
             owner: place.owner.clone(),
-            stories_done: progress.stories_done,
-            stories_total: progress.stories_total,
+            stories: figures.stories,
             story: progress.current_story().map(story),
             agent: header.map(|it| it.agent.clone()),
             model: header.and_then(|it| it.model.clone()),
             doing: state.is_live().then(|| activity(progress)).flatten(),
             asked: asked(progress).filter(|_| state.is_live()),
             started_at: progress.started_at,
-            elapsed_ms: in_ms(progress.elapsed(now)),
-            attempts: progress.attempts,
-            tokens: usage.total_tokens(),
-            cost_usd: usage.cost_usd,
+            elapsed_ms: in_ms(figures.time),
+            attempts: figures.attempts,
+            tokens: figures.usage.total_tokens(),
+            cost_usd: figures.usage.cost_usd,
+            changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             unverified: progress.unverified(),
             alerts: progress.alerts(),
-            warnings: progress.important_warnings().count(),
+            warnings: figures.warnings,
             last_failure: progress.last_failure.as_ref().map(|it| FailureStatus {
                 attempt: it.parked.clone(),
                 kind: it.kind,
                 reason: it.reason.clone(),
             }),
             outcome: progress.outcome().cloned(),
-            finish,
+            finish: progress.finished(at),
             interrupted: half_way.map(|(found, then)| Interruption { found, then }),
-            next: next(state, finish, is_left),
+            next: if state.is_live() {
+                next_steps(Some(state))
+            } else {
+                next::after(progress, state, at)
+            },
         }
+    }
+
+    /// Whether something may still happen by itself.
+    pub fn is_live(&self) -> bool {
+        self.state.is_some_and(RunState::is_live)
     }
 
     /// The part that is worth a new line when it changes.
@@ -287,20 +260,6 @@ impl Status {
             failure,
             self.finish,
         )
-    }
-}
-
-fn state(place: &Whereabouts, progress: &Progress) -> State {
-    let is_busy = place.owner.is_some();
-    match (progress.outcome(), &progress.doing) {
-        // The journal closes a run before the record says how: until then its process is at work.
-        _ if !place.is_open && (progress.finish.is_some() || !is_busy) => State::Finished,
-        (None, _) if !is_busy => State::Interrupted,
-        (Some(_), _) if !is_busy => State::Stopped,
-        (Some(_), _) => State::Choosing,
-        (None, Doing::Waiting { .. }) => State::Waiting,
-        (None, Doing::Paused { .. }) => State::Paused,
-        (None, _) => State::AtWork,
     }
 }
 
@@ -375,33 +334,17 @@ fn asked(progress: &Progress) -> Option<&'static str> {
     }
 }
 
-fn next(state: State, finish: Option<FinishChoice>, is_left: bool) -> Vec<NextStep> {
-    const fn step(command: &'static str, why: &'static str) -> NextStep {
-        NextStep { command, why }
-    }
-    const FINISH: NextStep = step("ralphtool finish", "ends it: cleanup, keep or abandon");
-    const RESUME: NextStep = step("ralphtool resume", "goes on with what is left");
-    const LOG: NextStep = step("ralphtool log last", "shows what happened");
+/// What to type where there is no run, or one at work.
+fn next_steps(state: Option<RunState>) -> Vec<NextStep> {
     match state {
-        State::None => vec![step(
+        None => vec![NextStep::new(
             "ralphtool loop",
             "works through a change, story by story",
         )],
-        State::AtWork | State::Waiting | State::Paused | State::Choosing => vec![
-            step("ralphtool attach", "shows its screen here, to look at"),
-            step("ralphtool status --watch", "follows it in a few lines"),
+        Some(_) => vec![
+            NextStep::new("ralphtool attach", "shows its screen in this terminal"),
+            NextStep::new("ralphtool status --watch", "follows it in a few lines"),
         ],
-        State::Interrupted => vec![RESUME, FINISH, LOG],
-        State::Stopped if is_left => vec![RESUME, FINISH, LOG],
-        State::Stopped => vec![FINISH, LOG],
-        State::Finished => match finish {
-            Some(FinishChoice::Keep) if is_left => vec![RESUME, FINISH, LOG],
-            Some(FinishChoice::Keep) => vec![FINISH, LOG],
-            Some(_) => {
-                vec![LOG, step("ralphtool undo", "takes the end of it back")]
-            }
-            None => vec![LOG],
-        },
     }
 }
 

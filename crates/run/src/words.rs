@@ -1,9 +1,11 @@
-//! How lists of names, counts and stretches of time are written everywhere.
+//! How lists of names, counts, figures and times are written everywhere.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
+
+pub use ralph_base::allowance::rounded_dollars as cost;
 
 /// Names in backticks with commas between them.
 pub(crate) fn quoted<T: Display>(names: impl IntoIterator<Item = T>) -> String {
@@ -12,11 +14,58 @@ pub(crate) fn quoted<T: Display>(names: impl IntoIterator<Item = T>) -> String {
 }
 
 /// `1 run`, `2 runs`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        many => format!("{many} {what}s"),
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    count(number, what)
+}
+
+/// A number of things: `1 story`, `2 stories`.
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) {
+        return format!("{number} {noun}");
     }
+    match noun.strip_suffix('y') {
+        Some(stem) => format!("{number} {stem}ies"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
+/// How long something took: `0.4s`, `12s`, `3m12s`, `1h05m`, `2d03h`.
+pub fn elapsed(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("0.{}s", ms / 100),
+        1..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+/// A number of tokens: `812`, `4.5k`, `45k`, `1.2M`; rounded down, so that no unit reads `1000`.
+pub fn tokens(count: u64) -> String {
+    let (unit, size) = match count {
+        ..1_000 => return count.to_string(),
+        1_000..1_000_000 => ("k", 1_000),
+        1_000_000..1_000_000_000 => ("M", 1_000_000),
+        _ => ("G", 1_000_000_000),
+    };
+    let tenths = count / (size / 10);
+    if tenths < 100 {
+        format!("{}.{}{unit}", tenths / 10, tenths % 10)
+    } else {
+        format!("{}{unit}", tenths / 10)
+    }
+}
+
+/// A time of day as it is near another time: `03:40`, on another day `Nov 16 03:40`.
+pub fn clock_time(at: Timestamp, near: &Zoned) -> String {
+    let at = at.to_zoned(near.time_zone().clone());
+    let format = if at.date() == near.date() {
+        "%H:%M"
+    } else {
+        "%b %-d %H:%M"
+    };
+    at.strftime(format).to_string()
 }
 
 /// Whole milliseconds.

@@ -1,6 +1,7 @@
 //! The write-ahead journal, and the state of the run that its lines add up to.
 
 pub(crate) mod branches;
+pub mod moved;
 pub mod reopening;
 pub(crate) mod run_state;
 pub mod steps;

@@ -19,7 +19,9 @@ pub enum FailureKind {
     NoSignal,
     /// The agent ended with an error or a signal and no promise.
     Crashed,
-    /// Too long without output, or too long altogether.
+    /// Too long without output.
+    Silent,
+    /// Too long altogether.
     Timeout,
     /// The conversation outgrew the model's context.
     Overflow,

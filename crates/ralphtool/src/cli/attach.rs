@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 use super::status;
 use crate::console::context::Context;
 use crate::console::runtime::on_runtime;
 use crate::tui::session;
 use ralph_run::failure::Failure;
-use ralph_run::status::State;
+use ralph_run::records::state::RunState;
 
 /// Flags of `attach`.
 #[derive(Debug, Args)]
@@ -30,17 +30,17 @@ pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Fa
     on_runtime(async {
         let mut watch = status::open(context)?;
         let so_far = watch.refresh(Timestamp::now())?;
-        let state = watch.status(Timestamp::now()).state;
-        if state.is_live() {
+        let status = watch.status(&Zoned::now());
+        if status.is_live() {
             return Box::pin(session::attach(watch, so_far, context)).await;
         }
         let failure = Failure::refused("no run is at work in this repository");
-        Err(match state {
-            State::None => failure.hint("start one with `ralphtool loop CHANGE`"),
-            State::Interrupted => failure
-                .hint("one was interrupted: `ralphtool resume` goes on with it")
+        Err(match status.state {
+            None => failure.hint("start one with `ralphtool loop CHANGE`"),
+            Some(RunState::Interrupted) => failure
+                .hint("one was interrupted: `ralphtool resume` continues it")
                 .hint("`ralphtool log last --tui` shows how far it came"),
-            _ => failure.hint("`ralphtool log last --tui` shows the last one"),
+            Some(_) => failure.hint("`ralphtool log last --tui` shows the last one"),
         })
     })
 }

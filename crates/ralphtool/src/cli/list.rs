@@ -5,9 +5,11 @@ use std::process::ExitCode;
 use anstyle::Style;
 use clap::Args;
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::console::context::Context;
 use crate::console::output;
+use crate::console::repository::last_runs_of;
 use crate::ui::page::Page;
 use crate::ui::style::{BAD, DIM, GOOD, Paint, STRONG, WARN};
 use crate::ui::text::{clean, columns};
@@ -15,6 +17,7 @@ use crate::ui::words;
 use ralph_plan::source;
 use ralph_plan::summary::{ChangeState, ChangeSummary, shows_kind};
 use ralph_run::failure::Failure;
+use ralph_run::history::listed::{ChangeStanding, LastRun, LastRuns, Tone};
 
 /// How wide a bar is.
 const BAR: usize = 10;
@@ -56,22 +59,55 @@ pub(super) fn run(arguments: &ListArguments, context: &Context) -> Result<ExitCo
     let around = context.surroundings()?;
     let found = source::survey(&around)?;
     output::warn(context, found.warnings.iter().map(|it| &it.message));
-    output::json_or_page(arguments.json, &found.changes, context, |page, changes| {
-        if changes.is_empty() {
+    let runs = last_runs_of(context)?;
+    let rows: Vec<Row> = found
+        .changes
+        .into_iter()
+        .map(|it| Row::of(it, &runs))
+        .collect();
+    output::json_or_page(arguments.json, &rows, context, |page, rows| {
+        if rows.is_empty() {
             return write_empty(page, &found.folder.display().to_string());
         }
-        write(page, changes, Timestamp::now());
+        write(page, rows, Timestamp::now());
     })
 }
 
+/// A change with its last run.
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    change: ChangeSummary,
+    /// Where it stands, in the words of the table.
+    standing: String,
+    #[serde(skip)]
+    style: Style,
+    /// Its last run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_run: Option<LastRun>,
+}
+
+impl Row {
+    fn of(change: ChangeSummary, runs: &LastRuns) -> Self {
+        let last_run = runs.get(&change.name).cloned();
+        let standing = ChangeStanding::of(&change, last_run.as_ref());
+        Self {
+            style: style(standing.tone),
+            standing: standing.words,
+            last_run,
+            change,
+        }
+    }
+}
+
 /// Writes the table, and below it why changes could not be read and which share a name.
-fn write(page: &mut Page, rows: &[ChangeSummary], now: Timestamp) {
+fn write(page: &mut Page, rows: &[Row], now: Timestamp) {
     let mut trial = Page::new(Paint::Plain);
     write_table(&mut trial, rows, now, true);
     let fits = trial.text.lines().all(|line| columns(line) <= WIDTH);
     write_table(page, rows, now, fits);
-    let reasons = rows.iter().filter_map(|row| match &row.state {
-        ChangeState::Unreadable { reason } => Some((&row.name, reason)),
+    let reasons = rows.iter().filter_map(|row| match &row.change.state {
+        ChangeState::Unreadable { reason } => Some((&row.change.name, reason)),
         _ => None,
     });
     for (index, (name, reason)) in reasons.enumerate() {
@@ -81,7 +117,8 @@ fn write(page: &mut Page, rows: &[ChangeSummary], now: Timestamp) {
         let name = page.paint(STRONG, clean(name));
         page.line(format!("{name}: {}", clean(reason)));
     }
-    let shared = rows.iter().filter(|row| row.target != row.name);
+    let changes = rows.iter().map(|row| &row.change);
+    let shared = changes.filter(|row| row.target != row.name);
     for (index, row) in shared.enumerate() {
         if index == 0 {
             page.line("\nseveral have the same name: say their path instead");
@@ -92,12 +129,12 @@ fn write(page: &mut Page, rows: &[ChangeSummary], now: Timestamp) {
 }
 
 /// Writes the table, with bars or without. The kind is left out where all are `OpenSpec`'s.
-fn write_table(page: &mut Page, rows: &[ChangeSummary], now: Timestamp, bars: bool) {
-    let kinds = shows_kind(rows);
+fn write_table(page: &mut Page, rows: &[Row], now: Timestamp, bars: bool) {
+    let kinds = shows_kind(rows.iter().map(|row| &row.change));
     let kind = if kinds { "kind" } else { "" };
     let header = ["change", kind, "", "stories", "tasks", "modified", "state"];
-    let cells = |row: &ChangeSummary| {
-        let (state, style) = state(&row.state);
+    let cells = |it: &Row| {
+        let (row, style) = (&it.change, it.style);
         let age = row.modified.map(|at| words::ago(at, now));
         let kind = if kinds { row.kind.word() } else { "" };
         let bar = bars.then(|| bar(row.tasks_done, row.tasks_total));
@@ -110,7 +147,7 @@ fn write_table(page: &mut Page, rows: &[ChangeSummary], now: Timestamp, bars: bo
             (Style::new(), stories),
             (Style::new(), tasks),
             (DIM, age.unwrap_or_default()),
-            (style, state.to_owned()),
+            (style, clean(&it.standing)),
         ]
     };
     page.table(header, &rows.iter().map(cells).collect::<Vec<_>>());
@@ -123,13 +160,14 @@ fn write_empty(page: &mut Page, folder: &str) {
     page.commands(&WAYS);
 }
 
-const fn state(state: &ChangeState) -> (&'static str, Style) {
-    match state {
-        ChangeState::Open => ("open", Style::new()),
-        ChangeState::Done => ("done", GOOD),
-        ChangeState::Deferred => ("set aside", WARN),
-        ChangeState::NoTasks => ("no tasks", WARN),
-        ChangeState::Unreadable { .. } => ("unreadable", BAD),
+const fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Ready => Style::new(),
+        Tone::Live => STRONG,
+        Tone::Good => GOOD,
+        Tone::Warning => WARN,
+        Tone::Bad => BAD,
+        Tone::Quiet => DIM,
     }
 }
 
@@ -148,6 +186,11 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use ralph_plan::change::SourceKind;
+
+    fn plain(changes: Vec<ChangeSummary>) -> Vec<Row> {
+        let runs = LastRuns::new();
+        changes.into_iter().map(|it| Row::of(it, &runs)).collect()
+    }
 
     fn row(name: &str, tasks: (usize, usize), state: ChangeState) -> ChangeSummary {
         ChangeSummary {
@@ -182,9 +225,9 @@ mod tests {
     fn the_list_is_a_table() {
         let now = "2026-11-15T22:00:00Z".parse().unwrap();
         let mut page = Page::new(Paint::Plain);
-        write(&mut page, &rows(), now);
+        write(&mut page, &plain(rows()), now);
         write_empty(&mut page, "openspec/changes");
-        page.text += &serde_json::to_string_pretty(&rows()[3..]).unwrap();
+        page.text += &serde_json::to_string_pretty(&plain(rows())[3..]).unwrap();
         insta::assert_snapshot!(page.text);
     }
 
@@ -205,7 +248,7 @@ mod tests {
         ]);
         let now = "2026-11-15T22:00:00Z".parse().unwrap();
         let mut page = Page::new(Paint::Plain);
-        write(&mut page, &rows, now);
+        write(&mut page, &plain(rows), now);
         insta::assert_snapshot!(page.text);
     }
 
@@ -214,7 +257,7 @@ mod tests {
         let now = "2026-11-15T22:00:00Z".parse().unwrap();
         let long = row(&"n".repeat(46), (8, 9), ChangeState::Open);
         let mut page = Page::new(Paint::Plain);
-        write(&mut page, &[long], now);
+        write(&mut page, &plain(vec![long]), now);
         let text = page.text;
         assert!(!text.contains('█') && text.lines().all(|line| columns(line) <= 80));
     }

@@ -21,12 +21,13 @@ use ralph_run::history::lookup::{find_run, past_runs, read_run};
 use ralph_run::history::{RunState, RunSummary};
 use ralph_run::receipt::Receipt;
 use ralph_run::records::event::Record;
+use ralph_run::records::state::with_finish;
 
 const EXAMPLES: &str = "\
 Examples:
   ralphtool log                     the runs of this repository, the newest first
   ralphtool log last                the receipt of the newest, story by story
-  ralphtool log last --markdown     the same, for the body of a pull request
+  ralphtool log --markdown          the same, for the body of a pull request
   ralphtool log last --json         the same, as one JSON object for a program
   ralphtool log last --events       everything that happened in it, in order
   ralphtool log last --tui          the same, on the screen of a run";
@@ -39,20 +40,28 @@ Examples:
     reason = "each is a flag people can give"
 )]
 pub(super) struct LogArguments {
-    /// The run, as `ralphtool log` lists it, or `last`
+    /// The run, as `ralphtool log` lists it, or `last`, which the flags below mean if none is given
     run: Option<String>,
     /// Write JSON: an array of runs, the receipt of the run, or with `--events` its records, one per line
     #[arg(long)]
     json: bool,
     /// Write the receipt as Markdown, fit for the body of a pull request
-    #[arg(long, requires = "run", conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json")]
     markdown: bool,
     /// Show everything that happened, as it was, or would have been, shown while the run was at work
-    #[arg(long, requires = "run", conflicts_with = "markdown")]
+    #[arg(long, conflicts_with = "markdown")]
     events: bool,
     /// Show the run on the screen it was, or would have been, shown on while it ran
-    #[arg(long, requires = "run", conflicts_with_all = ["json", "markdown", "events"])]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "events"])]
     tui: bool,
+}
+
+impl LogArguments {
+    /// The run that is asked for; none for the list.
+    fn wanted(&self) -> Option<&str> {
+        let shows_one = self.markdown || self.events || self.tui;
+        self.run.as_deref().or(shows_one.then_some("last"))
+    }
 }
 
 /// Lists the runs, or shows one.
@@ -64,7 +73,7 @@ async fn list_or_show(arguments: &LogArguments, context: &Context) -> Result<Exi
     let repository = repository_to_read(context)?;
     let vault = context.vault(&repository)?;
     let runs = past_runs(&repository, &vault)?;
-    if let Some(name) = &arguments.run {
+    if let Some(name) = arguments.wanted() {
         let run = find_run(&runs, name)?;
         let records = read_run(&vault, &run.run);
         if arguments.tui {
@@ -121,22 +130,21 @@ fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
         (STRONG, clean(&run.run.0)),
         (plain, clean(&run.change)),
         (plain, words::ago(run.began, now)),
-        (plain, format!("{}/{}", run.stories_done, run.stories_total)),
+        (plain, format!("{}/{}", run.stories.done, run.stories.total)),
         (plain, cost),
-        (style(run.state), words::run_state(run.state, run.finish)),
+        (
+            style(run.state),
+            with_finish(&clean(&run.headline), run.finish),
+        ),
     ]
 }
 
 fn style(state: RunState) -> Style {
     match state {
-        RunState::AtWork => STRONG,
-        RunState::AllDone | RunState::StoryDone => GOOD,
-        RunState::Exhausted | RunState::GateBroken | RunState::Broken => BAD,
-        RunState::Unverified
-        | RunState::Interrupted
-        | RunState::Stopped
-        | RunState::Skipped
-        | RunState::Limited => WARN,
+        state if state.is_live() => STRONG,
+        RunState::Done | RunState::StoryDone => GOOD,
+        RunState::Failed | RunState::GateBroken | RunState::Broken => BAD,
+        _ => WARN,
     }
 }
 
@@ -145,35 +153,49 @@ mod tests {
     use super::*;
     use crate::ui::style::Paint;
     use ralph_base::ids::RunId;
+    use ralph_run::records::counts::StoryCounts;
     use ralph_run::records::event::FinishChoice;
 
     #[test]
     fn runs_are_listed_in_a_table() {
         let now: Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
-        let run = |id: &str, state, finish, cost_usd| RunSummary {
+        let run = |id: &str, state, headline: &str, finish, cost_usd| RunSummary {
             run: RunId(id.to_owned()),
             change: "add-retry\u{1b}[31m".to_owned(),
             began: "2026-01-02T09:00:00Z".parse().unwrap(),
             ended: now,
             state,
+            headline: headline.to_owned(),
+            branch: None,
             finish,
-            stories_done: 2,
-            stories_total: 12,
+            stories: StoryCounts {
+                total: 12,
+                done: 2,
+                ..StoryCounts::default()
+            },
             attempts: 3,
             tokens: 1200,
             cost_usd,
         };
         let runs = [
-            run("20260102-090000-abcd", RunState::AtWork, None, None),
+            run(
+                "20260102-090000-abcd",
+                RunState::Running,
+                "running",
+                None,
+                None,
+            ),
             run(
                 "20260101-090000-abcd",
-                RunState::AllDone,
+                RunState::Done,
+                "all stories are done",
                 Some(FinishChoice::Cleanup),
                 Some(1.5),
             ),
             run(
                 "20260101-080000-abcd",
-                RunState::Exhausted,
+                RunState::Failed,
+                "story 2 failed after 3 attempts (gate `tests`)",
                 Some(FinishChoice::Keep),
                 None,
             ),

@@ -16,15 +16,18 @@ use crate::ui::style::{Paint, STRONG, WARN, of_outcome};
 use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
-use ralph_run::records::event::{FinishChoice, Outcome};
+use ralph_run::records::state::{RunState, with_finish};
 use ralph_run::status::lookup::Watch;
-use ralph_run::status::{Activity, State, Status};
+use ralph_run::status::{Activity, Status};
 
 /// How wide the names of the lines are.
 const LABEL: usize = 9;
 
 /// How much of a reason is shown.
 const REASON: usize = 160;
+
+/// The command that is at work while it watches.
+const WATCH: &str = "ralphtool status --watch";
 
 /// How often `--watch` reads the records.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -60,9 +63,13 @@ async fn show(arguments: &StatusArguments, context: &Context) -> Result<ExitCode
     let mut printer = Printer::of(arguments, context);
     loop {
         watch.refresh(Timestamp::now())?;
-        let now = Timestamp::now();
-        let status = watch.status(now);
-        let is_over = !arguments.watch || !status.state.is_live();
+        let now = Zoned::now();
+        let mut status = watch.status(&now);
+        if arguments.watch {
+            status.next.retain(|step| step.command != WATCH);
+        }
+        let now = now.timestamp();
+        let is_over = !arguments.watch || !status.is_live();
         let is_read = match printer.show(&status, now, is_over) {
             Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::BrokenPipe => false,
@@ -167,7 +174,8 @@ fn write(page: &mut Page, status: &Status, now: &Zoned) {
     if !status.next.is_empty() {
         page.heading("next");
     }
-    let next: Vec<_> = status.next.iter().map(|it| (it.command, it.why)).collect();
+    let next = status.next.iter();
+    let next: Vec<_> = next.map(|it| (&it.command, it.why.as_str())).collect();
     page.commands(&next);
 }
 
@@ -178,11 +186,11 @@ fn line(status: &Status, now: &Zoned) -> String {
         parts.push(story_of(status, story.position, &story.title));
     }
     parts.extend(attempt(status));
-    if status.state == State::AtWork {
+    if status.state == Some(RunState::Running) {
         parts.extend(doing(status, now.timestamp()));
     }
     if let Some(failure) = &status.last_failure
-        && status.state.is_live()
+        && status.is_live()
     {
         let why = words::failure(failure.kind);
         parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
@@ -192,52 +200,34 @@ fn line(status: &Status, now: &Zoned) -> String {
 }
 
 fn headline(status: &Status, now: &Zoned) -> String {
-    match (status.state, &status.outcome) {
-        (State::None, _) => "no run took place in this repository".to_owned(),
-        (State::AtWork, _) if status.run.is_none() => "a run is about to begin".to_owned(),
-        (State::AtWork, _) => match status.asked {
-            Some("stop") => "at work, about to stop".to_owned(),
-            Some("skip") => "at work, about to skip the story".to_owned(),
-            Some(_) => "at work, about to pause".to_owned(),
-            None => "at work".to_owned(),
+    let headline = clean(&status.headline);
+    match status.state {
+        Some(RunState::Running) => match status.asked {
+            Some("stop") => format!("{headline}, about to stop"),
+            Some("skip") => format!("{headline}, about to skip the story"),
+            Some(_) => format!("{headline}, about to pause"),
+            None => headline,
         },
-        (State::Waiting, _) => match &status.doing {
+        Some(RunState::Waiting) => match &status.doing {
             Some(Activity::Waiting { until, .. }) => {
-                format!("waiting until {}", when(*until, now))
+                format!("{headline} until {}", when(*until, now))
             }
-            _ => "waiting".to_owned(),
+            _ => headline,
         },
-        (State::Paused, _) => "paused; p goes on in its terminal".to_owned(),
-        (State::Choosing, outcome) => {
-            let why = why(outcome.as_ref(), status);
-            format!("{why}; what becomes of it is chosen in its terminal")
+        Some(RunState::Paused) => format!("{headline}; `p` in its terminal continues"),
+        Some(RunState::Choosing) => {
+            format!("{headline}; choose how to finish in its terminal")
         }
-        (State::Interrupted, _) => "interrupted".to_owned(),
-        (State::Stopped, outcome) => format!("{}; not finished", why(outcome.as_ref(), status)),
-        (State::Finished, outcome) => {
-            let why = why(outcome.as_ref(), status);
-            match status.finish {
-                None => why,
-                Some(FinishChoice::Keep) => format!("{why}; its branch is kept"),
-                Some(FinishChoice::Cleanup) => format!("{why}; cleaned up"),
-                Some(FinishChoice::Squash) => format!("{why}; squashed into one commit"),
-                Some(FinishChoice::Reword) => format!("{why}; kept, commits reworded"),
-                Some(FinishChoice::Abandon) => format!("{why}; abandoned"),
-            }
-        }
+        Some(RunState::Interrupted) | None => headline,
+        Some(_) if status.open => format!("{headline}; not finished"),
+        Some(_) => with_finish(&headline, status.finish),
     }
-}
-
-fn why(outcome: Option<&Outcome>, status: &Status) -> String {
-    let open = status.stories_total.saturating_sub(status.stories_done);
-    let why = outcome.map(|outcome| words::outcome(outcome, open));
-    why.unwrap_or_else(|| "it did not come to its end".to_owned())
 }
 
 fn style(status: &Status) -> anstyle::Style {
     match (status.state, &status.outcome) {
-        (State::None | State::AtWork, _) => STRONG,
-        (State::Waiting | State::Paused | State::Interrupted, _) | (_, None) => WARN.bold(),
+        (None | Some(RunState::Running), _) => STRONG,
+        (Some(RunState::Rewound), _) | (_, None) => WARN.bold(),
         (_, Some(outcome)) => of_outcome(outcome),
     }
 }
@@ -249,9 +239,8 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     };
     facts.push(("run", clean(&run.0)));
     facts.extend(status.branch.iter().map(|it| ("branch", clean(it))));
-    if status.stories_total > 0 {
-        let done = format!("{} of {} done", status.stories_done, status.stories_total);
-        facts.push(("stories", done));
+    if status.stories.total > 0 {
+        facts.push(("stories", status.stories.in_words()));
     }
     if let Some(story) = &status.story {
         let mut text = story_of(status, story.position, &story.title);
@@ -267,12 +256,15 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     facts.extend(doing(status, now.timestamp()).map(|it| ("doing", it)));
     if let Some(left) = status.interrupted {
-        let text = format!("{}; at the next start {}", left.found, left.then);
+        let text = format!("{}; the next start: {}", left.found, left.then);
         facts.push(("left", text));
     }
+    facts.push(("attempts", status.attempts.to_string()));
     facts.push(("time", words::clock(status.elapsed_ms)));
     let used = words::used(status.tokens, status.cost_usd);
     facts.extend(used.map(|used| ("used", used)));
+    let files = status.changed_files;
+    facts.extend(files.map(|it| ("files", format!("{it} changed"))));
     facts.extend(words::budget(&status.budget).map(|budget| ("at most", budget)));
     if status.warnings > 0 {
         let text = format!("{}; `ralphtool log last` shows them", status.warnings);
@@ -292,7 +284,7 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
 
 fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {
     match position {
-        Some(position) => format!("{position} of {}: {}", status.stories_total, clean(title)),
+        Some(position) => format!("{position} of {}: {}", status.stories.total, clean(title)),
         None => clean(title),
     }
 }

@@ -2,7 +2,9 @@
 
 use super::context::Context;
 use super::output;
+use jiff::tz::TimeZone;
 use ralph_run::failure::Failure;
+use ralph_run::history::listed::{LastRuns, last_runs};
 use ralph_vault::git::repository::{Repository, RepositoryError};
 use ralph_vault::store::VaultFolder;
 use ralph_vault::{describe_damage, unfinished_at};
@@ -40,6 +42,17 @@ pub(crate) fn readable_repository(
         return Err(Failure::refused(what).hint(hint));
     }
     Ok((repository, Some(format!("{what}; {hint}"))))
+}
+
+/// The last run of each change; none without a repository, in which no run can take place.
+pub(crate) fn last_runs_of(context: &Context) -> Result<LastRuns, Failure> {
+    match readable_repository(context) {
+        Ok((repository, _)) => {
+            let vault = context.vault(&repository)?;
+            last_runs(&repository, &vault, &TimeZone::system())
+        }
+        Err(_) => Ok(LastRuns::new()),
+    }
 }
 
 /// The repository a run would work in. The failure names what an interrupted attempt damaged, if

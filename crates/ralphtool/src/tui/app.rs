@@ -160,7 +160,7 @@ impl App {
     /// The summary of the last run; none for a run that another terminal started.
     pub(crate) fn summary(&self) -> Option<Summary<'_>> {
         let run = self.run.as_ref().filter(|run| run.mode == RunMode::Live)?;
-        Summary::of(&run.progress)
+        Summary::of(&run.progress, &self.terminal.zone)
     }
 
     /// The message that is shown for a few seconds.

@@ -12,6 +12,7 @@ use ralph_agents::transcript::{Entry, Source};
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_plan::change::Change;
 use ralph_plan::summary::ChangeSummary;
+use ralph_run::history::listed::LastRuns;
 use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
 use ralph_run::records::event::Record;
@@ -218,22 +219,13 @@ pub(crate) enum Answer {
 }
 
 /// The changes of a repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChangesFound {
     /// The folder that was searched.
     pub(crate) folder: String,
     pub(crate) rows: Vec<ChangeSummary>,
-    /// The run that can be resumed.
-    pub(crate) open: Option<OpenRun>,
-}
-
-/// A run that is not finished.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OpenRun {
-    /// The name of its change.
-    pub(crate) change: String,
-    /// Whether it had ended and its branch was kept: it can be opened again.
-    pub(crate) kept: bool,
+    /// The last run of each change.
+    pub(crate) runs: LastRuns,
 }
 
 /// Everything a preview shows.

@@ -36,15 +36,15 @@ fn change_of(progress: &Progress) -> &str {
     header.map_or("", |header| header.change.as_str())
 }
 
-/// The attempts, time and usage of a run, after a text about its stories.
-fn totals(progress: &Progress, stories: String) -> String {
-    let end = progress.ended_at.or(progress.last_at).unwrap_or_default();
+/// The stories, attempts, time and usage of a run.
+fn totals(progress: &Progress) -> String {
+    let figures = progress.figures(None);
     let mut facts = vec![
-        stories,
-        count(progress.attempts, "attempt"),
-        words::elapsed(words::millis(progress.elapsed(end))),
+        figures.stories.in_full(),
+        count(figures.attempts, "attempt"),
+        words::elapsed(words::millis(figures.time)),
     ];
-    facts.extend(words::usage(&progress.usage()));
+    facts.extend(words::usage(&figures.usage));
     facts.join(" · ")
 }
 

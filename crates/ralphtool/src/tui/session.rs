@@ -24,8 +24,8 @@ use std::process::ExitCode;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -45,7 +45,7 @@ use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::Record;
-use ralph_run::status::State;
+use ralph_run::records::state::RunState;
 use ralph_run::status::lookup::Watch;
 
 use pace::Pace;
@@ -133,16 +133,17 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
             Ok(records) => records,
             Err(failure) => return failure,
         };
-        let state = watch.status(Timestamp::now()).state;
+        let status = watch.status(&Zoned::now());
         // Sending fails only after the screen has ended.
         for record in records {
             let _ = messages.send(Msg::Record(Box::new(record)));
         }
-        if interrupted != (state == State::Interrupted) {
+        let is_interrupted = status.state == Some(RunState::Interrupted);
+        if interrupted != is_interrupted {
             interrupted = !interrupted;
             let _ = messages.send(Msg::Interrupted(interrupted));
         }
-        let pause = if state.is_live() { LIVE } else { STILL };
+        let pause = if status.is_live() { LIVE } else { STILL };
         tokio::time::sleep(pause).await;
     }
 }

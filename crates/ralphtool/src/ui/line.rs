@@ -134,6 +134,8 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             talk(format!("tasks {}/{}", done.count(), tasks.len()))
         }
         Event::FinishFailed(it) => finish_failed(it),
+        Event::Rewound { story, .. } => step(STRONG, format!("rewound to before story {story}")),
+        Event::Undone { .. } => step(STRONG, "the last step was undone"),
         // The summary speaks of these.
         Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => return None,
     })

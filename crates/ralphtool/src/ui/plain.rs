@@ -225,7 +225,7 @@ impl Reporter for Plain {
 
     fn close(&mut self) -> io::Result<()> {
         self.erase()?;
-        if let Some(summary) = Summary::of(&self.progress) {
+        if let Some(summary) = Summary::of(&self.progress, &self.options.zone) {
             let mut page = Page::new(self.options.paint);
             summary.write(&mut page);
             if self.options.next == NextSteps::Shown {

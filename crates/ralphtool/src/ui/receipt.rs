@@ -14,6 +14,7 @@ use ralph_run::receipt::{
     Spending, StoryReceipt, StoryResult,
 };
 use ralph_run::records::progress::Importance;
+use ralph_run::records::state::with_finish;
 
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 6;
@@ -26,7 +27,7 @@ const SHORT_ID: usize = 10;
 
 pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
-    let state = words::run_state(receipt.state, receipt.finish);
+    let state = with_finish(&clean(&receipt.headline), receipt.finish);
     page.line(format!("{}, {state}", page.paint(STRONG, head)));
     for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
         page.line(format!("  {line}"));
@@ -61,10 +62,9 @@ fn warnings(receipt: &Receipt, importance: Importance) -> Vec<String> {
 /// What the run did as a whole.
 fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let totals = &receipt.totals;
-    let (done, total) = (receipt.stories_done, receipt.stories_total);
     let attempts = attempts(totals.attempts, totals.failed_attempts);
     let mut figures = vec![
-        ("stories", format!("{done} of {total} done")),
+        ("stories", receipt.counts.in_words()),
         ("attempts", attempts),
         ("time", words::elapsed(totals.duration_ms)),
     ];
@@ -149,10 +149,10 @@ const fn standing(state: StoryResult) -> (&'static str, &'static str, anstyle::S
     match state {
         StoryResult::Completed => ("✓", "done", GOOD),
         StoryResult::DoneBefore => ("✓", "done before", DIM),
-        StoryResult::Running => ("▶", "at work", STRONG),
+        StoryResult::Running => ("▶", "running", STRONG),
         StoryResult::Unfinished => ("✗", "not done", BAD),
         StoryResult::Skipped => ("⊘", "skipped", WARN),
-        StoryResult::Deferred => ("⊘", "set aside", DIM),
+        StoryResult::Deferred => ("⊘", "deferred", DIM),
         StoryResult::Open => ("○", "open", DIM),
     }
 }
@@ -173,14 +173,14 @@ fn story_state(story: &StoryReceipt) -> String {
 fn result(attempt: &AttemptReceipt) -> &'static str {
     match (attempt.result, attempt.kind) {
         (AttemptResult::Completed, _) => "done",
-        (AttemptResult::Running, _) => "at work",
+        (AttemptResult::Running, _) => "running",
         (_, Some(kind)) => words::failure(kind),
         (AttemptResult::Failed | AttemptResult::Interrupted, None) => "interrupted",
     }
 }
 
 /// How many attempts, and how many of them failed.
-fn attempts(all: usize, failed: usize) -> String {
+fn attempts(all: u32, failed: u32) -> String {
     let all = count(all, "attempt");
     match failed {
         0 => all,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use anstyle::{AnsiColor, Style};
 
-use ralph_run::records::event::Outcome;
+use ralph_run::records::outcome::{Outcome, OutcomeKind};
 
 /// Something went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -21,13 +21,10 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// The style of a run that has ended.
 pub(crate) const fn of_outcome(outcome: &Outcome) -> Style {
-    match outcome {
-        Outcome::AllDone | Outcome::StoryDone => GOOD.bold(),
-        Outcome::Unverified { .. }
-        | Outcome::Stopped
-        | Outcome::Limited { .. }
-        | Outcome::Skipped { .. } => WARN.bold(),
-        Outcome::Exhausted { .. } | Outcome::GateBroken { .. } | Outcome::Broken { .. } => BAD,
+    match outcome.kind() {
+        OutcomeKind::Done => GOOD.bold(),
+        OutcomeKind::DoneWithWarning | OutcomeKind::Stopped | OutcomeKind::Limited => WARN.bold(),
+        OutcomeKind::Failed => BAD,
     }
 }
 

@@ -1,15 +1,18 @@
 //! The closing words of a run: why it ended, what it took, where the work is, what to type.
 
+use jiff::tz::TimeZone;
+
 use super::page::Page;
 use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
 use ralph_run::records::event::{FinishChoice, Outcome, RunEnded, RunStarted};
+use ralph_run::records::next;
 use ralph_run::records::progress::Progress;
+use ralph_run::records::state::{Place, RunState};
 
-/// What to do about a gate that cannot run.
-const GATE_BROKEN_HINT: &str = "correct its `run`, install the program, or activate the environment that has it; if a \
-                                story is to write it, set `baseline = false` on the gate";
+/// How many lines of a reason are shown.
+const REASON_LINES: usize = 10;
 
 /// The closing words of a run that has ended.
 pub(crate) struct Summary<'a> {
@@ -18,13 +21,14 @@ pub(crate) struct Summary<'a> {
     original: String,
     /// There was no commit when the run began.
     is_unborn: bool,
+    zone: TimeZone,
     progress: &'a Progress,
     ended: &'a RunEnded,
 }
 
 impl<'a> Summary<'a> {
     /// The words for a run; none before its end.
-    pub(crate) fn of(progress: &'a Progress) -> Option<Self> {
+    pub(crate) fn of(progress: &'a Progress, zone: &TimeZone) -> Option<Self> {
         let header = progress.header.as_ref();
         let name = |pick: fn(&RunStarted) -> &String| header.map(|it| clean(pick(it)));
         Some(Self {
@@ -32,6 +36,7 @@ impl<'a> Summary<'a> {
             branch: name(|it| &it.branch).unwrap_or_default(),
             original: name(|it| &it.original).unwrap_or_default(),
             is_unborn: header.is_some_and(|it| it.original_commit.is_none()),
+            zone: zone.clone(),
             progress,
             ended: progress.ended.as_ref()?,
         })
@@ -40,9 +45,11 @@ impl<'a> Summary<'a> {
     /// Writes why it ended, what it used and where the work is.
     pub(crate) fn write(&self, page: &mut Page) {
         let ended = self.ended;
-        let open = ended.stories_total.saturating_sub(ended.stories_done);
-        let headline = words::outcome(&ended.outcome, open);
-        let headline = format!("`{}`: {headline}", self.change);
+        let headline = clean(&self.progress.closing_headline(&self.zone));
+        let headline = match self.change.as_str() {
+            "" => headline,
+            change => format!("`{change}`: {headline}"),
+        };
         page.blank();
         page.styled(of_outcome(&ended.outcome), headline);
         for line in reason(&ended.outcome) {
@@ -55,19 +62,23 @@ impl<'a> Summary<'a> {
 
     fn figures(&self) -> Vec<(&'static str, String)> {
         let ended = self.ended;
-        let (done, total) = (ended.stories_done, ended.stories_total);
+        let all = self.progress.figures(None);
         let mut figures = vec![
-            ("stories", format!("{done} of {total} done")),
-            ("attempts", ended.attempts.to_string()),
-            ("time", words::elapsed(ended.duration_ms)),
+            ("stories", all.stories.in_words()),
+            ("attempts", all.attempts.to_string()),
+            ("time", words::elapsed(words::millis(all.time))),
         ];
-        let tokens = ended.usage.total_tokens();
+        let tokens = all.usage.total_tokens();
         if tokens > 0 {
             figures.push(("tokens", words::tokens(tokens)));
         }
-        let cost = ended.usage.cost_usd.map(words::cost);
+        let cost = all.usage.cost_usd.map(words::cost);
         figures.extend(cost.map(|cost| ("cost", cost)));
-        figures.push(("branch", self.branch_and_head()));
+        let files = all.changed_files;
+        figures.extend(files.map(|it| ("files", format!("{it} changed"))));
+        if !self.branch.is_empty() {
+            figures.push(("branch", self.branch_and_head()));
+        }
         if let Outcome::Exhausted { .. } = ended.outcome {
             figures.extend(self.last_transcript().map(|path| ("transcript", path)));
         }
@@ -93,7 +104,10 @@ impl<'a> Summary<'a> {
         let head = clean(&finished.head);
         match finished.choice {
             FinishChoice::Cleanup => format!("{head}, the work as uncommitted changes"),
-            FinishChoice::Keep => format!("{}, one commit a story", self.branch),
+            FinishChoice::Keep if self.has_commits() => {
+                format!("{}, one commit per story", self.branch)
+            }
+            FinishChoice::Keep => self.branch.clone(),
             FinishChoice::Squash => format!("{}, all work in one commit", self.branch),
             FinishChoice::Reword => format!("{}, one commit per story", self.branch),
             FinishChoice::Abandon => format!("{head}, everything as it was before the run"),
@@ -116,31 +130,34 @@ impl<'a> Summary<'a> {
     }
 
     /// What to type, and what it does.
-    fn next(&self) -> Vec<(String, &'static str)> {
-        let ended = self.ended;
-        let mut next = self.to_review();
-        let open = ended.stories_done < ended.stories_total;
-        let is_left = match ended.outcome {
-            Outcome::AllDone => false,
-            Outcome::Unverified { .. } => self.progress.has_open_stories(),
-            _ => true,
+    fn next(&self) -> Vec<(String, String)> {
+        let finish = self.progress.finish.as_ref();
+        let place = Place {
+            is_open: finish.is_none(),
+            is_busy: false,
         };
-        if open && is_left {
-            // Where the work went home, the run is over.
-            let command = if self.is_cleaned_up() {
-                format!("ralphtool loop {}", shell(&self.change))
-            } else {
-                "ralphtool resume".to_owned()
-            };
-            next.push((command, "goes on with the next open story"));
-        }
+        let state = RunState::of(self.progress, place);
+        let review = self.to_review();
+        let mut steps: Vec<(String, String)> = next::after(self.progress, state, place)
+            .into_iter()
+            // The closing words say what happened.
+            .filter(|step| step.command != next::LOG)
+            .map(|step| (clean(&step.command), clean(&step.why)))
+            .collect();
+        steps.retain(|(command, _)| review.iter().all(|(shown, _)| shown != command));
+        let review = review.into_iter();
+        let mut all: Vec<_> = review.map(|(what, why)| (what, why.to_owned())).collect();
         if self.has_commits() {
-            let command = "ralphtool log last --markdown".to_owned();
+            let command = "ralphtool log --markdown".to_owned();
+            let why = "a report you can paste into a pull request".to_owned();
             // After the command to try first, before those that end the run.
-            let place = next.len().min(1);
-            next.insert(place, (command, "the receipt, fit for a pull request"));
+            all.insert(all.len().min(1), (command, why));
         }
-        next
+        // A story that failed is what the user looks at first.
+        let failed = matches!(self.ended.outcome, Outcome::Exhausted { .. });
+        let (mut first, mut last) = if failed { (steps, all) } else { (all, steps) };
+        first.append(&mut last);
+        first
     }
 
     fn is_cleaned_up(&self) -> bool {
@@ -155,12 +172,10 @@ impl<'a> Summary<'a> {
             return Vec::new();
         }
         let (branch, original) = (&self.branch, &self.original);
-        let cleanup = "ralphtool finish --cleanup".to_owned();
         if self.is_cleaned_up() {
             return [
                 ("git status", "what changed"),
                 ("git diff", "the changes to tracked files"),
-                ("ralphtool undo", "back to the branch with its commits"),
             ]
             .map(|(command, what)| (command.to_owned(), what))
             .to_vec();
@@ -168,18 +183,20 @@ impl<'a> Summary<'a> {
         // Without a commit there is nothing to compare with or to go back to.
         if self.is_unborn {
             let log = format!("git log --stat {}", shell(branch));
-            let back = "back to where the run began with the work, uncommitted";
-            return vec![(log, "the commits and their files"), (cleanup, back)];
+            return vec![(log, "the commits and their files")];
         }
         let commits = shell(&format!("{original}..{branch}"));
         let change = shell(&format!("{original}...{branch}"));
-        let switch = format!("git switch {}", self.switch_target());
-        vec![
+        let mut review = vec![
             (format!("git log --oneline {commits}"), "the commits"),
             (format!("git diff {change}"), "the whole change"),
-            (switch, "back to where the run began"),
-            (cleanup, "back there with the work, uncommitted"),
-        ]
+        ];
+        // While work is left, the run is resumed on its branch.
+        if !self.progress.has_open_stories() {
+            let switch = format!("git switch {}", self.switch_target());
+            review.push((switch, "back to where the run began"));
+        }
+        review
     }
 
     /// A commit can only be switched to with `--detach`.
@@ -197,33 +214,20 @@ impl<'a> Summary<'a> {
 
 /// The lines below the headline.
 fn reason(outcome: &Outcome) -> Vec<String> {
-    match outcome {
-        Outcome::AllDone | Outcome::StoryDone | Outcome::Unverified { .. } | Outcome::Stopped => {
-            Vec::new()
-        }
-        Outcome::Skipped { stories } => {
-            let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
-            vec![format!("skipped: {}", ids.join(", "))]
-        }
-        Outcome::Exhausted { reason, .. } => {
-            let mut lines = clean_lines(reason);
-            if lines.len() > 3 {
-                lines.truncate(3);
-                lines.push("…".to_owned());
-            }
-            lines
-        }
-        Outcome::GateBroken { reason, .. } => {
-            let mut lines = clean_lines(reason);
-            lines.push(format!("hint: {GATE_BROKEN_HINT}"));
-            lines
-        }
-        Outcome::Limited { reason } => clean_lines(reason),
-        Outcome::Broken { reason, hint } => {
-            let hints = clean_lines(hint).into_iter();
-            let mut lines = clean_lines(reason);
-            lines.extend(hints.map(|hint| format!("hint: {hint}")));
-            lines
-        }
+    if let Outcome::Skipped { stories } = outcome {
+        let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
+        return vec![format!("skipped: {}", ids.join(", "))];
     }
+    let reason = clean_lines(outcome.reason().unwrap_or_default());
+    let mut lines = match outcome {
+        Outcome::Exhausted { .. } => words::head_and_tail(reason, REASON_LINES),
+        _ => reason,
+    };
+    let hint = outcome.hint().unwrap_or_default();
+    lines.extend(
+        clean_lines(&hint)
+            .iter()
+            .map(|hint| format!("hint: {hint}")),
+    );
+    lines
 }

@@ -1,42 +1,17 @@
 //! Values as words: counts, times, sizes, and what outcomes are called.
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::text::{clean, clean_lines};
 use ralph_agents::agent_event::Usage;
-use ralph_base::allowance::{limit_dollars, rounded_dollars};
+pub(crate) use ralph_base::allowance::limit_dollars as cost_limit;
 pub(crate) use ralph_base::size::rounded as bytes;
-use ralph_run::history::RunState;
-use ralph_run::records::event::{
-    BudgetLimits, FailureKind, FinishChoice, Outcome, Request, red_since_before,
-};
+use ralph_run::records::event::{BudgetLimits, FinishChoice, Request};
+pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
-
-/// A number of things: `1 story`, `2 stories`.
-pub(crate) fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
-    if number == N::from(1) {
-        return format!("{number} {noun}");
-    }
-    match noun.strip_suffix('y') {
-        Some(stem) => format!("{number} {stem}ies"),
-        None => format!("{number} {noun}s"),
-    }
-}
-
-/// How long something took: `0.4s`, `12s`, `3m12s`, `1h05m`, `2d03h`.
-pub(crate) fn elapsed(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0 => format!("0.{}s", ms / 100),
-        1..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
-    }
-}
+pub(crate) use ralph_run::words::{cost, count, elapsed, tokens};
 
 /// The mark of a story that is done, with or without a warning.
 pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
@@ -96,32 +71,6 @@ pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A number of tokens: `812`, `4.5k`, `45k`, `1.2M`; rounded down, so that no unit reads `1000`.
-pub(crate) fn tokens(count: u64) -> String {
-    let (unit, size) = match count {
-        ..1_000 => return count.to_string(),
-        1_000..1_000_000 => ("k", 1_000),
-        1_000_000..1_000_000_000 => ("M", 1_000_000),
-        _ => ("G", 1_000_000_000),
-    };
-    let tenths = count / (size / 10);
-    if tenths < 100 {
-        format!("{}.{}{unit}", tenths / 10, tenths % 10)
-    } else {
-        format!("{}{unit}", tenths / 10)
-    }
-}
-
-/// Money that was used: `$0.42`, `$12.30`, `$0.004`.
-pub(crate) fn cost(usd: f64) -> String {
-    rounded_dollars(usd)
-}
-
-/// Money that may be used: `$5.00`, `$0.015`.
-pub(crate) fn cost_limit(usd: f64) -> String {
-    limit_dollars(usd)
-}
-
 /// Tokens and cost, where there are any: `45k tokens · $0.42`.
 pub(crate) fn usage(usage: &Usage) -> Option<String> {
     used(usage.total_tokens(), usage.cost_usd)
@@ -160,89 +109,15 @@ pub(crate) const fn finish(choice: FinishChoice) -> &'static str {
     }
 }
 
-/// What sort of failure ended an attempt.
-pub(crate) const fn failure(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Failed => "the agent says it failed",
-        FailureKind::Gate => "a gate failed",
-        FailureKind::Tasks => "the tasks are not in order",
-        FailureKind::Tamper => "the agent changed what it must leave alone",
-        FailureKind::NoSignal => "the agent ended without a promise",
-        FailureKind::Crashed => "the agent crashed",
-        FailureKind::Timeout => "the agent took too long",
-        FailureKind::Overflow => "the conversation outgrew the model's context",
-        FailureKind::Limit => "the agent hit a limit",
-        FailureKind::Auth => "the agent was refused",
-        FailureKind::Budget => "the budget is used up",
-        FailureKind::Stopped => "stopped on request",
-        FailureKind::Interrupted => "the run was interrupted",
-        FailureKind::Skipped => "the story was skipped on request",
-    }
-}
-
 /// What a request does.
 pub(crate) const fn request(request: Request) -> &'static str {
     match request {
         Request::Stop => "stopping: waiting for the agent to exit (Ctrl-C again kills it)",
         Request::StopNow => "stopping at once",
         Request::Pause => "pausing before the next attempt",
-        Request::GoOn => "going on",
+        Request::GoOn => "continuing",
         Request::Skip => "skipping the story",
         Request::TryNow => "trying again without waiting",
-    }
-}
-
-/// Why the run ended, as a headline; `open` stories are not done.
-pub(crate) fn outcome(outcome: &Outcome, open: usize) -> String {
-    match outcome {
-        Outcome::AllDone if open > 0 => {
-            format!("done, with {} set aside", count(open, "story"))
-        }
-        Outcome::AllDone => "all stories are done".to_owned(),
-        Outcome::StoryDone => "the story is done".to_owned(),
-        Outcome::Unverified { gates } => {
-            format!(
-                "done, but not verified: {}",
-                clean(&red_since_before(gates))
-            )
-        }
-        Outcome::Skipped { stories } => {
-            let skipped = count(stories.len(), "story");
-            format!("done, but for {skipped} skipped on request")
-        }
-        Outcome::Exhausted { story, kind, .. } => {
-            let why = failure(*kind);
-            format!("story {story} used up its attempts; at the last one {why}")
-        }
-        Outcome::GateBroken { gate, .. } => format!("gate `{}` cannot run", clean(gate)),
-        Outcome::Stopped => "stopped on request".to_owned(),
-        Outcome::Limited { .. } => "a limit ended the run".to_owned(),
-        Outcome::Broken { .. } => "git or the system failed".to_owned(),
-    }
-}
-
-/// How a run stands or ended, and what became of its branch.
-pub(crate) fn run_state(state: RunState, finish: Option<FinishChoice>) -> String {
-    let state = match state {
-        RunState::AtWork => "at work",
-        RunState::Interrupted => "interrupted",
-        RunState::AllDone => "all done",
-        RunState::StoryDone => "story done",
-        RunState::Unverified => "done, not verified",
-        RunState::Exhausted => "a story failed",
-        RunState::GateBroken => "a gate cannot run",
-        RunState::Stopped => "stopped",
-        RunState::Skipped => "stories skipped",
-        RunState::Limited => "limited",
-        RunState::Broken => "broken",
-    };
-    match finish {
-        None => state.to_owned(),
-        Some(FinishChoice::Cleanup) => format!("{state}, cleaned up"),
-        Some(FinishChoice::Keep) => format!("{state}, kept"),
-        Some(FinishChoice::Squash) => format!("{state}, squashed"),
-        Some(FinishChoice::Reword) => format!("{state}, reworded"),
-        Some(FinishChoice::Abandon) => format!("{state}, abandoned"),
     }
 }
 
@@ -252,7 +127,17 @@ pub(crate) fn nothing_left(change: &str, done: usize, total: usize) -> String {
     if done == total {
         return format!("`{change}`: nothing left to do, {stories} done");
     }
-    format!("`{change}`: nothing left to do, {done} of {stories} done and the rest set aside")
+    format!("`{change}`: nothing left to do, {done} of {stories} done and the rest deferred")
+}
+
+/// The first line and the last ones of a text, at most `most` in all: a failed gate says at the end
+/// what is wrong.
+pub(crate) fn head_and_tail(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    if lines.len() > most {
+        let tail = lines.len() - (most - 2);
+        lines.splice(1..tail, ["…".to_owned()]);
+    }
+    lines
 }
 
 /// A word for the shell, quoted where it must be.
@@ -327,7 +212,7 @@ mod tests {
         );
         assert_eq!(
             nothing_left("x", 2, 3),
-            "`x`: nothing left to do, 2 of 3 stories done and the rest set aside"
+            "`x`: nothing left to do, 2 of 3 stories done and the rest deferred"
         );
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn hangs(cli: Cli) {
     trial.run(&["loop", "c", "--idle-timeout", patience], 0);
     let failures = trial.sandbox.failures();
     assert_eq!(failures.len(), 1);
-    let reason = format!("1.1 timeout: stopped after {patience} without output");
+    let reason = format!("1.1 silent: silent for {patience}");
     assert!(failures[0].starts_with(&reason), "{failures:?}");
     trial.one_story_is_done();
 }

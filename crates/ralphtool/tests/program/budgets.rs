@@ -72,7 +72,7 @@ fn a_budget_warns_and_stops_the_run_and_a_higher_one_continues_it() {
     assert!(parked.stdout.contains("1.1"), "{}", parked.stdout);
 
     let again = sandbox.run(&["resume", "--max-cost", "1"]).ends_with(3);
-    let way_out = "resume with a higher one: `ralphtool resume --max-cost 2`";
+    let way_out = "resume with a higher budget: `ralphtool resume --max-cost 2`";
     assert!(again.stdout.contains(way_out), "{}", again.stdout);
     assert_eq!(sandbox.events_named("attempt_started").len(), 1);
 
@@ -100,9 +100,14 @@ fn a_story_has_its_own_budget_over_all_attempts() {
         .ends_with(3);
     let ended = &sandbox.events_named("run_ended")[0];
     assert_eq!(
-        ended["outcome"]["reason"],
-        "the budget of 1000 tokens for story `1` is used up\n\
-         resume with a higher one: `ralphtool resume --max-story-tokens 2k`"
+        ended["outcome"],
+        json!({
+            "why": "budget_used_up",
+            "story": "1",
+            "used": "1.2k",
+            "limit": "1.0k tokens",
+            "flags": "--max-story-tokens 2k"
+        })
     );
     assert_eq!(sandbox.events_named("attempt_started").len(), 2);
 
@@ -150,7 +155,7 @@ fn a_story_that_reaches_the_budget_exactly_is_saved() {
 
     sandbox.run(&["resume", "--max-cost", "2"]).ends_with(0);
     let told = receipt(&sandbox);
-    assert_eq!(told["state"], "all_done");
+    assert_eq!(told["state"], "done");
     assert_eq!(told["totals"]["cost_usd"], 2.0);
     assert_eq!(told["totals"]["cost_from"], json!([{"source": "agent"}]));
 }
@@ -208,7 +213,7 @@ fn a_receipt_can_be_read_as_text_markdown_and_json() {
     sandbox.run(&["loop", "c"]).ends_with(0);
     let text = sandbox.run(&["log", "last"]).ends_with(0).stdout;
     assert!(
-        text.contains("attempt 1: the agent says it failed"),
+        text.contains("attempt 1: the agent reported failure"),
         "{text}"
     );
     assert!(text.contains("$0.10, computed from `[prices.m]`"), "{text}");
@@ -246,5 +251,6 @@ fn a_receipt_can_be_read_as_text_markdown_and_json() {
         .ends_with(0)
         .stdout;
     assert!(shown.contains("story 1/2"), "{shown}");
-    sandbox.run(&["log", "--markdown"]).ends_with(2);
+    let of_last = sandbox.run(&["log", "--markdown"]).ends_with(0).stdout;
+    assert_eq!(of_last, page);
 }

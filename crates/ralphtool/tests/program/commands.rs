@@ -198,12 +198,12 @@ fn list_shows_every_change_with_its_progress() {
     let place = Place::project();
     insta::assert_snapshot!(without_age(&place.run(&["list"]).printed()), @r"
     change                 stories  tasks  modified    state
-    add-retry  ████░░░░░░  1/3      3/7    [age]d ago  open
-    later      ░░░░░░░░░░  0/1      0/1    [age]d ago  set aside
+    add-retry  ████░░░░░░  1/3      3/7    [age]d ago  ready
+    later      ░░░░░░░░░░  0/1      0/1    [age]d ago  deferred
     new        ░░░░░░░░░░  0/0      0/0    [age]d ago  no tasks
     odd        ░░░░░░░░░░  0/0      0/0    [age]d ago  unreadable
     ready      ██████████  1/1      1/1    [age]d ago  done
-    split      █████░░░░░  1/2      1/2    [age]d ago  open
+    split      █████░░░░░  1/2      1/2    [age]d ago  ready
 
     odd: found no schema `nope`, asked for by `[place]/project/openspec/changes/odd/.openspec.yaml`
     ");
@@ -232,7 +232,8 @@ fn list_has_a_json_form() {
         "tasks_total": 0,
         "modified": "1970-01-01T00:00:00Z",
         "state": "unreadable",
-        "reason": "found no schema `nope`, asked for by `[place]/project/openspec/changes/odd/.openspec.yaml`"
+        "reason": "found no schema `nope`, asked for by `[place]/project/openspec/changes/odd/.openspec.yaml`",
+        "standing": "unreadable"
       },
       {
         "name": "split",
@@ -244,7 +245,8 @@ fn list_has_a_json_form() {
         "tasks_done": 1,
         "tasks_total": 2,
         "modified": "1970-01-01T00:00:00Z",
-        "state": "open"
+        "state": "open",
+        "standing": "ready"
       }
     ]
     "#);
@@ -641,7 +643,7 @@ fn prompt_of_a_change_with_nothing_left_says_so() {
     );
     case(
         place.run(&["prompt", "later"]),
-        "`later`: nothing left to do, 0 of 1 story done and the rest set aside\n",
+        "`later`: nothing left to do, 0 of 1 story done and the rest deferred\n",
     );
 }
 

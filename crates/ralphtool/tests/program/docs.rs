@@ -190,7 +190,7 @@ const SITUATIONS: &[Situation] = &[
     ("error: no attempt `9.9` is parked here", || {
         said(&after_a_run().run(&["attempts", "show", "9.9"]))
     }),
-    ("the budget of $5.00 is used up", over_budget),
+    ("budget used up: $6.00 of $5.00", over_budget),
     ("error: a merge is in progress in this repository", || {
         let sandbox = retry();
         sandbox.write(".git/MERGE_HEAD", &sandbox.git("rev-parse HEAD"));

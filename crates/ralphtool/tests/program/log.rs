@@ -36,10 +36,7 @@ fn past_runs_are_listed_and_shown_again() {
             )
         })
         .collect();
-    let want = [
-        r#""c" "all_done" "keep" 2/2"#,
-        r#""c" "exhausted" "abandon" 0/2"#,
-    ];
+    let want = [r#""c" "done" "keep" 2/2"#, r#""c" "failed" "abandon" 0/2"#];
     assert_eq!(told, want);
 
     let table = sandbox.run(&["log"]).ends_with(0).stdout;
@@ -77,7 +74,7 @@ fn the_log_shows_a_run_that_is_still_active() {
     until("the agent", || there(&sandbox.root.join("working")));
     let listed = sandbox.run(&["log", "--json"]).ends_with(0);
     let runs: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
-    assert_eq!(runs[0]["state"], "at_work");
+    assert_eq!(runs[0]["state"], "running");
     let shown = sandbox.run(&["log", "last"]).ends_with(0).stdout;
     assert!(shown.contains("attempt"), "{shown}");
     std::fs::write(sandbox.root.join("go"), "").unwrap();

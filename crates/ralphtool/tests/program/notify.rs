@@ -75,7 +75,7 @@ fn a_program_gets_what_it_asked_for_and_nothing_else() {
     assert_eq!(heard[0].0, "exhausted");
     assert_eq!(
         heard[0].2,
-        "c: story 1 used up its attempts, 0 of 2 stories done"
+        "c: story 1 failed after 1 attempt (the agent ended without a promise), 0 of 2 stories done"
     );
 }
 

@@ -71,7 +71,7 @@ fn a_damaged_record_does_not_reset_what_a_run_has_spent() {
     fs::write(&path, damaged).unwrap();
     let again = sandbox.run(&["resume", "--max-cost", "1"]).ends_with(3);
     assert!(
-        again.stdout.contains("the budget of $1.00 is used up"),
+        again.stdout.contains("budget used up: $1.10 of $1.00"),
         "{}",
         again.stdout
     );
@@ -114,7 +114,7 @@ fn half_a_line_at_the_end_of_a_record_is_cut_off_before_more_is_written() {
     fs::write(&path, bytes).unwrap();
     let again = sandbox.run(&["resume", "--max-cost", "1"]).ends_with(3);
     assert!(
-        again.stdout.contains("the budget of $1.00 is used up"),
+        again.stdout.contains("budget used up: $1.10 of $1.00"),
         "{}",
         again.stdout
     );

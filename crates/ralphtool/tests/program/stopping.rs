@@ -110,13 +110,13 @@ fn an_interrupt_ends_a_gate_too() {
 
 /// A timeout ends the first attempt of story 1, and the prompt of the second has the reason.
 #[track_caller]
-fn times_out(first: &str, flags: &[&str], reason: &str) {
+fn times_out(first: &str, flags: &[&str], kind: &str, reason: &str) {
     let sandbox = Sandbox::new();
     sandbox.agent(&format!(
         "if [ $RALPHTOOL_STORY.$attempt = 1.1 ]; then echo junk > junk.txt; {first}; fi\n{GOOD}"
     ));
     sandbox.run(&[&["loop", "c"], flags].concat()).ends_with(0);
-    assert_eq!(sandbox.failures(), [format!("1.1 timeout: {reason}")]);
+    assert_eq!(sandbox.failures(), [format!("1.1 {kind}: {reason}")]);
     let prompt = sandbox.transcript("1.2", "prompt.md");
     assert!(prompt.contains(reason), "{prompt}");
     assert!(!sandbox.exists("junk.txt"));
@@ -127,7 +127,8 @@ fn an_agent_that_says_nothing_is_ended_after_the_idle_timeout() {
     times_out(
         "echo 'Reading the parser.'; sleep 300",
         &["--idle-timeout", "1s"],
-        "stopped after 1s without output; the last thing it did: Reading the parser.",
+        "silent",
+        "silent for 1s; the last thing it did: Reading the parser.",
     );
 }
 
@@ -170,6 +171,7 @@ fn an_agent_that_never_ends_is_ended_after_the_timeout() {
     times_out(
         "while :; do echo busy; sleep 0.1; done",
         &["--timeout", "1s"],
+        "timeout",
         "stopped after 1s altogether; the last thing it did: busy",
     );
 }

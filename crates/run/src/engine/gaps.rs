@@ -14,6 +14,7 @@ use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::files::FileError;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use ralph_vault::Vault;
+use ralph_vault::journal::moved::{Moved, moves_of};
 use ralph_vault::journal::steps::{
     BeginIntent, Line, MoveKind, ParkedNote, SavedWork, Step, StoryNote,
 };
@@ -53,7 +54,18 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
     let mut saving: Option<(&SavedWork, String, usize)> = None;
     let mut moving: Option<&MoveKind> = None;
     let mut finishes = 0;
-    for line in lines.iter().filter(|line| line.run == *run) {
+    let mut rewinds = moves_of(lines, run).into_iter().peekable();
+    for (index, line) in lines.iter().enumerate() {
+        if line.run != *run {
+            continue;
+        }
+        while let Some(rewind) = rewinds.next_if(|it| it.line <= index) {
+            if recorded.moves == 0 {
+                missing.push(moved_to(rewind));
+            } else {
+                recorded.moves -= 1;
+            }
+        }
         if let Step::Parked { .. } | Step::RestoreIntent = &line.step {
             // It was verified, but undone before it was saved.
             story = None;
@@ -120,6 +132,8 @@ struct Recorded {
     failed: HashSet<String>,
     saved: HashSet<String>,
     finishes: usize,
+    /// How many rewinds and undos.
+    moves: usize,
 }
 
 impl Recorded {
@@ -148,6 +162,7 @@ impl Recorded {
                     recorded.saved.insert(commit.clone());
                 }
                 Event::Finished { .. } => recorded.finishes += 1,
+                Event::Rewound { .. } | Event::Undone { .. } => recorded.moves += 1,
                 _ => {}
             }
         }
@@ -221,6 +236,17 @@ fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
         branch: short(&begun.branch),
         changed_files,
     }))
+}
+
+fn moved_to(moved: Moved) -> Event {
+    let checkpoints = moved.checkpoints.iter().map(ToString::to_string).collect();
+    match moved.story {
+        Some(story) => Event::Rewound { story, checkpoints },
+        None => Event::Undone {
+            checkpoints,
+            open: moved.is_open,
+        },
+    }
 }
 
 fn short(branch: &str) -> String {

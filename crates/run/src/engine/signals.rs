@@ -42,7 +42,7 @@ impl Signals {
         let by = tokio::select! {
             _ = self.interrupt.recv() => StoppedBy::Interrupt,
             _ = self.terminate.recv() => StoppedBy::Terminate,
-            _ = self.hang_up.recv() => StoppedBy::Terminate,
+            _ = self.hang_up.recv() => StoppedBy::HangUp,
             _ = self.go_on.recv() => return Signalled::Continued,
         };
         let request = if self.asked {

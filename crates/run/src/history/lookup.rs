@@ -4,15 +4,17 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::failure::{Failure, chain};
 use crate::history::RunSummary;
 use crate::records::event::{Event, Record};
 use crate::records::file::{self, RunRecords};
 use crate::records::progress::Progress;
+use crate::records::state::Place;
 use crate::words::counted;
 use ralph_base::ids::RunId;
-use ralph_vault::gc::policy::Standing;
+use ralph_vault::gc::policy::{PastRun, Standing};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::look;
 use ralph_vault::store::{VaultFolder, holder};
@@ -23,22 +25,57 @@ const NAMED: usize = 5;
 
 /// The runs of a repository, the newest first.
 pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary>, Failure> {
-    let unreadable = |error: &(dyn std::error::Error + 'static)| {
-        Failure::system(format!("could not look for past runs: {}", chain(error)))
-    };
-    let found = look_at_own_vault(repository, vault).map_err(|error| unreadable(&error))?;
-    let Some(found) = found else {
+    let zone = TimeZone::system();
+    let Some(journal) = look_at_journal(repository, vault)? else {
         return Ok(Vec::new());
     };
-    let is_busy = holder(vault).is_ok_and(|owner| owner.is_some());
-    let begun = found.runs.into_iter().rev();
-    let begun = begun.filter(|run| run.standing != Standing::TakenBack);
-    Ok(begun
-        .map(|past| {
-            let progress = Progress::of(&read_run(vault, &past.run));
-            RunSummary::of(past, &progress, is_busy)
-        })
-        .collect())
+    let runs = journal.begun().map(|past| {
+        let progress = Progress::of(&read_run(vault, &past.run));
+        RunSummary::of(past.clone(), &progress, journal.place(&past.run), &zone)
+    });
+    Ok(runs.collect())
+}
+
+/// What the journal says of the runs of a repository.
+pub(super) struct Journal {
+    runs: Vec<PastRun>,
+    open: Option<RunId>,
+    /// The change of the run whose branch was kept last.
+    pub(super) kept: Option<String>,
+    is_busy: bool,
+}
+
+impl Journal {
+    /// The runs that have begun, the newest first.
+    pub(super) fn begun(&self) -> impl Iterator<Item = &PastRun> {
+        let newest_first = self.runs.iter().rev();
+        newest_first.filter(|run| run.standing != Standing::TakenBack)
+    }
+
+    /// What is known of a run.
+    pub(super) fn place(&self, run: &RunId) -> Place {
+        let newest = || self.begun().next().map(|newest| &newest.run);
+        Place {
+            is_open: self.open.as_ref() == Some(run),
+            is_busy: self.is_busy && self.open.as_ref().or_else(newest) == Some(run),
+        }
+    }
+}
+
+/// Reads the journal; none where no run took place.
+pub(super) fn look_at_journal(
+    repository: &Repository,
+    vault: &Path,
+) -> Result<Option<Journal>, Failure> {
+    let found = look_at_own_vault(repository, vault).map_err(|error| {
+        Failure::system(format!("could not look for past runs: {}", chain(&error)))
+    })?;
+    Ok(found.map(|found| Journal {
+        runs: found.runs,
+        open: found.open.map(|open| open.run),
+        kept: found.kept,
+        is_busy: holder(vault).is_ok_and(|owner| owner.is_some()),
+    }))
 }
 
 /// The runs of a repository, the newest first, each with its change. Reads no records.

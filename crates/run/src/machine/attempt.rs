@@ -57,9 +57,7 @@ impl Machine {
         let choice = match self.pick(&story) {
             Pick::Agent(choice) => choice,
             Pick::Later(until, reason) => return self.wait(story, until, reason),
-            Pick::NoAgent(reason) => {
-                return self.leave_and_end(*story, Outcome::Limited { reason });
-            }
+            Pick::NoAgent(outcome) => return self.leave_and_end(*story, outcome),
         };
         self.announce_choice(&story, &choice);
         let id = self.next_attempt(&story.view.id);
@@ -320,8 +318,8 @@ impl Machine {
         if quiet < bound {
             return self.arm(work, TimerKind::Idle, bound.saturating_sub(quiet));
         }
-        let how = format!("stopped after {} without output", in_words(bound));
-        let failure = AttemptFailure::timeout(&how, work.place.as_deref());
+        let how = format!("silent for {}", in_words(bound));
+        let failure = AttemptFailure::timeout(FailureKind::Silent, &how, work.place.as_deref());
         self.end_agent(work, failure);
     }
 
@@ -330,7 +328,7 @@ impl Machine {
             return;
         };
         let how = format!("stopped after {} altogether", in_words(bound));
-        let failure = AttemptFailure::timeout(&how, work.place.as_deref());
+        let failure = AttemptFailure::timeout(FailureKind::Timeout, &how, work.place.as_deref());
         self.end_agent(work, failure);
     }
 

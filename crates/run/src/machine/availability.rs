@@ -10,7 +10,7 @@ use super::stories::Current;
 use super::{Machine, later};
 use crate::policy::in_words;
 use crate::policy::roster::{Choice, Preference};
-use crate::records::event::Event;
+use crate::records::event::{Event, Outcome};
 
 /// What is known of the agents of a run.
 #[derive(Debug, Default)]
@@ -46,8 +46,8 @@ pub(super) enum Pick {
     Agent(Choice),
     /// No agent before this moment, for this reason.
     Later(Timestamp, String),
-    /// No agent at all, for this reason.
-    NoAgent(String),
+    /// No agent at all, which ends the run like this.
+    NoAgent(Outcome),
 }
 
 impl Availability {
@@ -121,7 +121,7 @@ impl Availability {
         };
         match (max_wait, self.since) {
             (Some(most), Some(since)) if until > later(since, most) => {
-                Pick::NoAgent(too_long(&reason, until, most))
+                Pick::NoAgent(limited_too_long(&reason, until, most))
             }
             _ => Pick::Later(until, reason),
         }
@@ -133,13 +133,17 @@ impl Availability {
             .is_none_or(|state| !state.is_refused && state.free_at.is_none_or(|at| at <= now))
     }
 
-    fn refusal(&self, asked: &[Choice]) -> String {
+    fn refusal(&self, asked: &[Choice]) -> Outcome {
         let reasons: Vec<&str> = asked
             .iter()
             .filter_map(|choice| self.agents.get(&choice.agent))
             .map(|state| state.reason.as_str())
             .collect();
-        reasons.join("\n")
+        let agent = asked.first().map(|choice| choice.agent.clone());
+        Outcome::NotLoggedIn {
+            agent: agent.unwrap_or_default(),
+            reason: reasons.join("\n"),
+        }
     }
 
     /// Why an agent is not the one that works, in one line; nothing where it could.
@@ -163,7 +167,7 @@ impl Machine {
             .pick(&asked, self.now, self.policy().max_wait);
         match (pick, self.time_ends(&story.view.id)) {
             (Pick::Later(until, reason), Some((end, time))) if until > end => {
-                Pick::NoAgent(too_long(&reason, until, time))
+                Pick::NoAgent(limited_too_long(&reason, until, time))
             }
             (pick, _) => pick,
         }
@@ -203,11 +207,14 @@ impl Machine {
     }
 }
 
-/// Why the run does not wait until a moment.
-pub(super) fn too_long(reason: &str, until: Timestamp, most: Duration) -> String {
-    format!(
-        "{}; waiting until {until:.0} is longer than the {} allowed",
-        reason.trim_end_matches('.'),
-        in_words(most)
-    )
+/// The run does not wait until a moment.
+pub(super) fn limited_too_long(reason: &str, until: Timestamp, most: Duration) -> Outcome {
+    Outcome::UsageLimit {
+        until,
+        reason: format!(
+            "{}; waiting until {until:.0} is longer than the {} allowed",
+            reason.trim_end_matches('.'),
+            in_words(most)
+        ),
+    }
 }

@@ -180,7 +180,7 @@ impl Machine {
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
         }
-        let failure = AttemptFailure::new(FailureKind::Gate, gate_reason(&name, &how, &tail));
+        let failure = AttemptFailure::gate(&name, &how, &tail);
         self.fail(gating.attempt, failure)
     }
 

@@ -12,7 +12,7 @@ use crate::records::event::{Event, FinishChoice, FinishFailed, Outcome, Request,
 
 impl Machine {
     pub(super) fn on_stop(&mut self, phase: Phase, request: Request, by: StoppedBy) -> Phase {
-        self.leaving |= by == StoppedBy::Terminate;
+        self.leaving |= by != StoppedBy::Interrupt;
         match phase {
             Phase::New | Phase::Ended | Phase::Finishing(..) => phase,
             Phase::Asking(outcome) => {
@@ -126,6 +126,10 @@ impl Machine {
 
     /// The loop is over; what is left is the branch.
     pub(super) fn end(&mut self, outcome: Outcome) -> Phase {
+        let outcome = match outcome {
+            Outcome::Stopped => self.stopped(),
+            outcome => outcome,
+        };
         self.announce_again();
         self.pause = false;
         self.skip = false;
@@ -149,6 +153,15 @@ impl Machine {
             OnFinish::Ask if !self.leaving => self.ask_finish(outcome),
             OnFinish::Ask | OnFinish::Keep => self.finish(outcome, FinishChoice::Keep, false),
             OnFinish::Cleanup => self.finish(outcome, FinishChoice::Cleanup, false),
+        }
+    }
+
+    /// What stopped the run.
+    fn stopped(&self) -> Outcome {
+        match self.stop.map(|stop| stop.by) {
+            Some(StoppedBy::Terminate) => Outcome::Terminated,
+            Some(StoppedBy::HangUp) => Outcome::TerminalClosed,
+            Some(StoppedBy::Interrupt) | None => Outcome::Stopped,
         }
     }
 
@@ -177,22 +190,23 @@ impl Machine {
 
     pub(super) fn close(&mut self, outcome: Outcome) -> Phase {
         self.pending = None;
-        let exit_code = self.exit_code(&outcome);
+        let exit_code = exit_code(&outcome);
         self.emit(Effect::End { outcome, exit_code });
         Phase::Ended
     }
+}
 
-    fn exit_code(&self, outcome: &Outcome) -> u8 {
-        match outcome {
-            Outcome::AllDone | Outcome::StoryDone => 0,
-            Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
-            Outcome::GateBroken { .. } => 2,
-            Outcome::Limited { .. } => 3,
-            Outcome::Broken { .. } => 4,
-            Outcome::Stopped => match self.stop.map(|stop| stop.by) {
-                Some(StoppedBy::Terminate) => 143,
-                Some(StoppedBy::Interrupt) | None => 130,
-            },
-        }
+const fn exit_code(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::AllDone | Outcome::StoryDone => 0,
+        Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
+        Outcome::GateBroken { .. } => 2,
+        Outcome::BudgetUsedUp { .. }
+        | Outcome::NotLoggedIn { .. }
+        | Outcome::UsageLimit { .. }
+        | Outcome::Limited { .. } => 3,
+        Outcome::Broken { .. } => 4,
+        Outcome::Stopped => 130,
+        Outcome::TerminalClosed | Outcome::Terminated => 143,
     }
 }

@@ -9,7 +9,6 @@ use super::io::{Effect, Step, TimerKind};
 use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
-use crate::policy::budget::UsedUp;
 use crate::policy::{Consequence, consequence, pause_after};
 use crate::records::event::{AttemptFailed, Event, Outcome};
 use ralph_agents::agent_event::Usage;
@@ -106,8 +105,9 @@ impl Machine {
         match consequence(failure.kind) {
             Consequence::Stop => {
                 let used_up = self.used_up(&story.view.id, &Usage::default());
-                let reason = used_up.map_or_else(|| failure.reason.clone(), UsedUp::in_full);
-                Next::End(Outcome::Limited { reason })
+                let reason = || failure.reason.clone();
+                let outcome = used_up.map(Outcome::from);
+                Next::End(outcome.unwrap_or_else(|| Outcome::Limited { reason: reason() }))
             }
             Consequence::Skip => Next::Skip,
             _ if self.skip => Next::Skip,
@@ -130,6 +130,8 @@ impl Machine {
                 story: story.view.id.clone(),
                 kind: failure.kind,
                 reason: failure.reason.clone(),
+                attempts: self.attempts_at(&story.view.id),
+                gate: failure.gate.clone(),
             });
         }
         story.carry.retries_used += 1;
@@ -157,7 +159,7 @@ impl Machine {
             return Next::End(used_up.into());
         }
         match pick {
-            Pick::NoAgent(reason) => Next::End(Outcome::Limited { reason }),
+            Pick::NoAgent(outcome) => Next::End(outcome),
             Pick::Agent(_) | Pick::Later(..) => Next::Again,
         }
     }

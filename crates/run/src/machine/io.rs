@@ -259,6 +259,8 @@ pub enum StoppedBy {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// SIGHUP, or the screen is gone.
+    HangUp,
 }
 
 /// An agent that was just started.

@@ -46,7 +46,11 @@ enum Move {
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
     let request = prop_oneof![Just(Request::Stop), Just(Request::StopNow)];
-    let by = prop_oneof![Just(StoppedBy::Interrupt), Just(StoppedBy::Terminate)];
+    let by = prop_oneof![
+        Just(StoppedBy::Interrupt),
+        Just(StoppedBy::Terminate),
+        Just(StoppedBy::HangUp)
+    ];
     let kind = prop_oneof![
         Just(TimerKind::Idle),
         Just(TimerKind::Total),
@@ -289,7 +293,7 @@ impl World {
             Move::Stale(pick) => self.send_unheard(*pick, Ticket(self.ticket.0 + 1)),
             Move::Misfit(pick) => self.misfit(*pick),
             Move::Stop(request, by) => {
-                self.leaving |= *by == StoppedBy::Terminate;
+                self.leaving |= *by != StoppedBy::Interrupt;
                 self.send(Input::Stop {
                     request: *request,
                     by: *by,
@@ -872,6 +876,8 @@ impl Order {
             }
             Event::Finished { .. } => self.finished = self.run_ended && self.run_started,
             Event::Recovered { .. }
+            | Event::Rewound { .. }
+            | Event::Undone { .. }
             | Event::Warning { .. }
             | Event::Requested { .. }
             | Event::NoteAdded { .. }

@@ -182,7 +182,7 @@ pub(super) fn story(name: &str, state: StoryState) -> StoryView {
     let (open_tasks, deferred_tasks) = match state {
         StoryState::Open => (2, 0),
         StoryState::Done => (0, 0),
-        StoryState::Deferred => (0, 1),
+        StoryState::Deferred => (0, 2),
     };
     StoryView {
         id: id(name),
@@ -190,8 +190,8 @@ pub(super) fn story(name: &str, state: StoryState) -> StoryView {
         state,
         open_tasks,
         deferred_tasks,
-        tasks_done: 2 - open_tasks.min(2),
-        tasks_total: 2 + deferred_tasks,
+        tasks_done: 2 - open_tasks - deferred_tasks,
+        tasks_total: 2,
         tasks: Vec::new(),
     }
 }

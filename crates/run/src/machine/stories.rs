@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::io::{Step, StoryView};
 use super::{Carry, Machine, Phase};
 use crate::records::event::{Event, Outcome, RunStarted, StoryOutline, StoryStarted};
+use crate::words::count;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::StoryState;
@@ -172,15 +173,12 @@ impl Machine {
 
     fn pass_over(&mut self, story: &StoryView) {
         let id = &story.id;
-        if self.completed.contains(id) {
-            self.warn(
-                "deferred",
-                format!("story `{id}` is done but for its deferred tasks"),
-            );
+        if self.completed.contains(id) || is_done(story) {
+            let left = count(story.deferred_tasks, "task");
+            self.warn("deferred", format!("story `{id}` is done, {left} deferred"));
             return;
         }
-        let reason = "all of its open tasks are deferred";
-        self.warn("deferred", format!("story `{id}` is skipped: {reason}"));
+        let reason = "all of its tasks are deferred";
         self.announce(Event::StorySkipped {
             story: id.clone(),
             title: story.title.clone(),
@@ -196,13 +194,17 @@ fn outline(story: &StoryView) -> StoryOutline {
         state: story.state,
         tasks_done: story.tasks_done,
         tasks_total: story.tasks_total,
+        tasks_deferred: story.deferred_tasks,
     }
 }
 
+/// Whether no task of a story is left to do and at least one is done.
+const fn is_done(story: &StoryView) -> bool {
+    story.state.counts_as_done(story.tasks_done)
+}
+
 fn count_done(stories: &[StoryView]) -> usize {
-    let done = stories
-        .iter()
-        .filter(|story| story.state == StoryState::Done);
+    let done = stories.iter().filter(|story| is_done(story));
     done.count()
 }
 

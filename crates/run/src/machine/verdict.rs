@@ -1,5 +1,6 @@
 //! What an agent's end means: its promise counts, or the attempt failed.
 
+use super::checks::gate_reason;
 use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
@@ -38,7 +39,9 @@ pub(super) struct AttemptFailure {
     /// What the prompt of the next attempt says about it.
     pub(super) prompt_reason: Option<String>,
     /// The limit that has to end first.
-    pub(super) limit: Option<Limit>,
+    pub(super) limit: Option<Box<Limit>>,
+    /// The gate that failed it.
+    pub(super) gate: Option<String>,
 }
 
 impl AttemptFailure {
@@ -49,6 +52,7 @@ impl AttemptFailure {
             reason,
             prompt_reason,
             limit: None,
+            gate: None,
         }
     }
 
@@ -64,17 +68,26 @@ impl AttemptFailure {
         Self::new(FailureKind::Budget, reason)
     }
 
-    pub(super) fn timeout(how: &str, place: Option<&str>) -> Self {
+    /// Too long silent, or too long altogether.
+    pub(super) fn timeout(kind: FailureKind, how: &str, place: Option<&str>) -> Self {
         let reason = match place {
             Some(place) => format!("{how}; the last thing it did: {place}"),
             None => format!("{how}; it had not said anything"),
         };
-        Self::new(FailureKind::Timeout, reason)
+        Self::new(kind, reason)
+    }
+
+    /// A gate is red.
+    pub(super) fn gate(name: &str, how: &str, tail: &str) -> Self {
+        Self {
+            gate: Some(name.to_owned()),
+            ..Self::new(FailureKind::Gate, gate_reason(name, how, tail))
+        }
     }
 
     fn limit(limit: &Limit) -> Self {
         Self {
-            limit: Some(limit.clone()),
+            limit: Some(Box::new(limit.clone())),
             ..Self::new(FailureKind::Limit, limit.message.clone())
         }
     }
@@ -151,7 +164,8 @@ fn waited_at_a_limit(end: &AgentEnd, failure: &AttemptFailure) -> Option<Attempt
     let Some(Trouble::Limit(limit)) = &end.trouble else {
         return None;
     };
-    (failure.kind == FailureKind::Timeout).then(|| AttemptFailure::limit(limit))
+    matches!(failure.kind, FailureKind::Silent | FailureKind::Timeout)
+        .then(|| AttemptFailure::limit(limit))
 }
 
 fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {

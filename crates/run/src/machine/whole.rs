@@ -78,7 +78,7 @@ impl Machine {
             return self.end_done(whole.outcome);
         };
         whole.gate = gate;
-        let last = self.attempts.get(&whole.story).copied().unwrap_or(0);
+        let last = self.attempts_at(&whole.story);
         let attempt = AttemptId::new(whole.story.clone(), last);
         self.run_gate(&attempt, gate, Ground::Whole);
         Phase::Whole(whole)
@@ -122,6 +122,7 @@ impl Machine {
 
     pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
         let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
+        let gate = reopening.gate.clone();
         self.checkpoint_verdicts.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
@@ -138,9 +139,11 @@ impl Machine {
         }
         if is_exhausted {
             return self.end(Outcome::Exhausted {
+                attempts: self.attempts_at(&story),
                 story,
                 kind: FailureKind::Gate,
                 reason,
+                gate: Some(gate),
             });
         }
         self.read_backlog()

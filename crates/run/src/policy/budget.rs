@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::policy::in_words;
 use crate::settings::Settings;
+use crate::words::{cost, elapsed, in_ms, tokens};
 use ralph_agents::agent_event::Usage;
 use ralph_base::allowance::{TokenLimit, limit_dollars};
 use ralph_base::duration::exact;
@@ -62,17 +63,18 @@ pub enum Bound {
 /// Something that is used up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedUp {
+    /// The story whose budget it is; none if it is the run's.
+    pub story: Option<StoryId>,
+    /// What was used: `$0.31`, `1.2M tokens`, `2h05m`.
+    pub used: String,
+    /// What may be used.
+    pub limit: String,
     /// What.
     pub reason: String,
     /// How to go on.
     pub way_out: String,
-}
-
-impl UsedUp {
-    /// What is used up and how to go on, a line each.
-    pub(crate) fn in_full(self) -> String {
-        format!("{}\n{}", self.reason, self.way_out)
-    }
+    /// The flags of `resume` that raise it.
+    pub flags: String,
 }
 
 const BOUNDS: [Bound; 3] = [Bound::Cost, Bound::Tokens, Bound::Time];
@@ -101,13 +103,18 @@ impl Budget {
         let bound = BOUNDS
             .into_iter()
             .find(|bound| self.has_reached(*bound, used, 100))?;
+        let (used_so_far, limit) = self.figures(bound, used);
+        let flags = format!("{} {}", flag(bound, scope), self.raised(bound, used));
         Some(UsedUp {
+            story: match scope {
+                Scope::Run => None,
+                Scope::Story(story) => Some(story.clone()),
+            },
+            used: used_so_far,
+            limit,
             reason: format!("{} is used up", self.name(bound, scope)),
-            way_out: format!(
-                "resume with a higher one: `ralphtool resume {} {}`",
-                flag(bound, scope),
-                self.raised(bound, used)
-            ),
+            way_out: format!("resume with a higher one: `ralphtool resume {flags}`"),
+            flags,
         })
     }
 
@@ -169,6 +176,24 @@ impl Budget {
         match scope {
             Scope::Run => what,
             Scope::Story(story) => format!("{what} for story `{story}`"),
+        }
+    }
+
+    /// What was used and what may be used, in words.
+    fn figures(&self, bound: Bound, used: &Used) -> (String, String) {
+        match bound {
+            Bound::Cost => (
+                cost(used.usage.cost_usd.unwrap_or(0.0)),
+                limit_dollars(self.usd.unwrap_or(0.0)),
+            ),
+            Bound::Tokens => (
+                tokens(used.usage.total_tokens()),
+                format!("{} tokens", tokens(self.tokens.unwrap_or(0))),
+            ),
+            Bound::Time => (
+                elapsed(in_ms(used.time)),
+                elapsed(in_ms(self.time.unwrap_or_default())),
+            ),
         }
     }
 

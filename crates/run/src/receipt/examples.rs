@@ -6,11 +6,14 @@
 )]
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::{Receipt, RunId};
 use crate::records::event::Record;
-use crate::records::summary::{RunState, RunSummary};
+use crate::records::progress::Progress;
+use crate::records::state::RunState;
+use crate::records::summary::RunSummary;
 
 /// A run with everything: a story done at the second attempt, one done before, one that ran into
 /// the budget, and one that did not come up; two gates, one of them red before.
@@ -39,7 +42,7 @@ pub(super) const EVERYTHING: &str = r#"
 0 {"event":"warning","code":"budget","message":"87% of the budget of $5.00 used; the run stops at 100%"}
 50 {"event":"agent","story":"2","attempt":1,"agent":{"type":"usage","usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}}
 1 {"event":"attempt_failed","story":"2","attempt":1,"kind":"budget","reason":"the budget of $5.00 is used up","parked":"2.1","changed_files":2,"retrying":false,"duration_ms":151000,"usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}
-0 {"event":"run_ended","outcome":{"why":"limited","reason":"the budget of $5.00 is used up\nresume with a higher one: `ralphtool resume --max-cost 10`"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":268000,"usage":{"input_tokens":150000,"output_tokens":12500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.05}}
+0 {"event":"run_ended","outcome":{"why":"budget_used_up","used":"$5.05","limit":"$5.00","flags":"--max-cost 10.10"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":268000,"usage":{"input_tokens":150000,"output_tokens":12500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.05}}
 1 {"event":"finished","choice":"keep","head":"ralph/add-retry","branch":"ralph/add-retry","changed_files":4}
 "#;
 
@@ -68,15 +71,17 @@ pub fn script(lines: &str) -> Vec<Record> {
 /// A receipt of a run that stands so.
 pub fn receipt(lines: &str, state: RunState) -> Receipt {
     let records = script(lines);
+    let progress = Progress::of(&records);
     let summary = RunSummary {
         run: RunId("20261114-120000-x7k2".to_owned()),
         change: "add-retry".to_owned(),
         began: moment(0),
         ended: moment(3600),
         state,
-        finish: None,
-        stories_done: 0,
-        stories_total: 0,
+        headline: progress.headline(state, &TimeZone::UTC),
+        branch: None,
+        finish: progress.finish.as_ref().map(|it| it.choice),
+        stories: progress.story_counts(),
         attempts: 0,
         tokens: 0,
         cost_usd: None,
@@ -86,5 +91,5 @@ pub fn receipt(lines: &str, state: RunState) -> Receipt {
 
 /// The receipt of a run with everything in it.
 pub fn everything() -> Receipt {
-    receipt(EVERYTHING, RunState::Limited)
+    receipt(EVERYTHING, RunState::BudgetUsedUp)
 }

@@ -6,11 +6,11 @@ use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
     Spending, StoryReceipt, StoryResult, Totals,
 };
-use crate::records::event::{GateResult, Outcome, Record, red_since_before};
+use crate::records::event::{GateResult, Outcome, Record};
 use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
-use crate::records::summary::{RunState, RunSummary};
+use crate::records::summary::RunSummary;
 use crate::words::in_ms;
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::AttemptNumber;
@@ -19,16 +19,12 @@ impl Receipt {
     /// The receipt of a run; while it is at work it counts up to now.
     pub fn of(summary: &RunSummary, records: &[Record], now: Timestamp) -> Self {
         let progress = Progress::of(records);
-        let is_at_work = summary.state == RunState::AtWork;
+        let is_at_work = summary.state.is_live();
         let until = match progress.ended_at {
             None if is_at_work => now,
             ended => ended.or(progress.worked_until()).unwrap_or(summary.ended),
         };
-        let took = if is_at_work {
-            progress.elapsed(now)
-        } else {
-            progress.time_at_work()
-        };
+        let figures = progress.figures(is_at_work.then_some(now));
         let stories: Vec<StoryReceipt> = progress
             .stories
             .iter()
@@ -40,27 +36,27 @@ impl Receipt {
             run: summary.run.clone(),
             change: summary.change.clone(),
             state: summary.state,
+            headline: summary.headline.clone(),
             reason: progress.outcome().and_then(reason),
             branch: header.map(|it| it.branch.clone()),
             original: header.map(|it| it.original.clone()),
             original_commit: header.and_then(|it| it.original_commit.clone()),
-            finish: progress.finish.as_ref().map(|it| it.choice),
+            finish: summary.finish,
             began: summary.began,
             ended: progress.ended_at,
-            stories_done: progress.stories_done,
-            stories_total: progress.stories_total,
+            counts: figures.stories,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             story_budget: header.map(|it| it.story_budget).unwrap_or_default(),
             totals: Totals {
-                attempts: stories.iter().map(|it| it.attempts.len()).sum(),
-                failed_attempts: stories.iter().map(failures).sum(),
+                attempts: figures.attempts,
+                failed_attempts: figures.failed_attempts,
                 commits: stories
                     .iter()
                     .flat_map(|it| &it.commits)
                     .filter(|it| !it.superseded)
                     .count(),
-                changed_files: progress.finish.as_ref().map(|it| it.changed_files),
-                duration_ms: in_ms(took),
+                changed_files: figures.changed_files,
+                duration_ms: in_ms(figures.time),
                 spending: Spending::sum(stories.iter().map(|it| &it.spending)),
             },
             stories,
@@ -220,25 +216,9 @@ fn standing(state: &StoryStanding, is_at_work: bool) -> (StoryResult, Option<Str
     }
 }
 
-fn failures(story: &StoryReceipt) -> usize {
-    let did_fail = |it: &&AttemptReceipt| {
-        matches!(
-            it.result,
-            AttemptResult::Failed | AttemptResult::Interrupted
-        )
-    };
-    story.attempts.iter().filter(did_fail).count()
-}
-
+/// What is said below the headline.
 fn reason(outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::AllDone | Outcome::StoryDone | Outcome::Stopped | Outcome::Skipped { .. } => None,
-        Outcome::Unverified { gates } => Some(red_since_before(gates)),
-        Outcome::Exhausted { story, reason, .. } => {
-            Some(format!("story `{story}` used up its attempts: {reason}"))
-        }
-        Outcome::GateBroken { gate, reason } => Some(format!("gate `{gate}` cannot run: {reason}")),
-        Outcome::Limited { reason } => Some(reason.clone()),
-        Outcome::Broken { reason, hint } => Some(format!("{reason}\n{hint}")),
-    }
+    let reason = outcome.reason().map(str::to_owned);
+    let lines: Vec<String> = reason.into_iter().chain(outcome.hint()).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }

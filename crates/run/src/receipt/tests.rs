@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::examples::{EVERYTHING, everything, receipt};
 use super::*;
-use crate::records::summary::RunState;
+use crate::records::state::RunState;
 
 #[test]
 fn a_run_is_reported_story_by_story() {
@@ -25,7 +25,7 @@ fn attempts(receipt: &Receipt) -> Vec<(AttemptResult, Option<u64>)> {
 
 #[test]
 fn a_run_at_work_counts_up_to_now() {
-    let running = receipt(&up_to("\"gate\":\"tests\""), RunState::AtWork);
+    let running = receipt(&up_to("\"gate\":\"tests\""), RunState::Running);
     assert_eq!(running.ended, None);
     assert_eq!(running.totals.duration_ms, 100_000);
     assert_eq!(running.stories[1].state, StoryResult::Running);
@@ -65,7 +65,7 @@ const AGAIN: &str = r#"
 #[test]
 fn a_story_that_was_done_again_has_both_commits_and_one_that_counts() {
     let lines = format!("{}{}", EVERYTHING.trim_end(), AGAIN);
-    let again = receipt(&lines, RunState::AllDone);
+    let again = receipt(&lines, RunState::Done);
     let story = &again.stories[1];
     let commit = |id: &str, changed_files, superseded| CommitReceipt {
         id: id.to_owned(),
@@ -102,7 +102,7 @@ const REOPENED: &str = r#"
 
 #[test]
 fn a_story_that_a_gate_at_the_end_opened_again_keeps_its_commits() {
-    let receipt = receipt(REOPENED, RunState::AllDone);
+    let receipt = receipt(REOPENED, RunState::Done);
     let commits = receipt.stories[0].commits.iter();
     let commits: Vec<_> = commits.map(|it| (it.id.as_str(), it.superseded)).collect();
     assert_eq!(commits, [("aaaa", false), ("cccc", false)]);

@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::budget::{Budget, UsedUp};
+pub use super::outcome::{Outcome, red_since_before};
+use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
-use crate::words::{in_ms, quoted};
+use crate::words::in_ms;
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -186,6 +187,20 @@ pub enum Event {
     RunEnded(RunEnded),
     /// The loop is over, and waits for the user to choose how to finish.
     ChoiceNeeded,
+    /// The run was rewound to before a story.
+    Rewound {
+        /// The story.
+        story: StoryId,
+        /// The commits of the checkpoints that still count.
+        checkpoints: Vec<String>,
+    },
+    /// A finish, a rewind or a restored attempt was undone.
+    Undone {
+        /// The commits of the checkpoints that count now.
+        checkpoints: Vec<String>,
+        /// Whether the run is open again.
+        open: bool,
+    },
     /// The run was finished.
     Finished(Finished),
     /// The finish did not work.
@@ -479,6 +494,17 @@ pub struct StoryOutline {
     pub tasks_done: usize,
     /// All tasks.
     pub tasks_total: usize,
+    /// Tasks that are deferred in the plan.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tasks_deferred: usize,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What a run or a story may use; what is not set has no bound.
@@ -560,95 +586,6 @@ impl GateResult {
                 cannot_run: true,
                 ..
             }
-        )
-    }
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Outcome {
-    /// Every story is done or deferred.
-    AllDone,
-    /// The one story that was asked for is done.
-    StoryDone,
-    /// The work is done, but gates that were red before it are still red.
-    Unverified {
-        /// Names of the gates.
-        gates: Vec<String>,
-    },
-    /// Every story is done or deferred, except those the user skipped.
-    Skipped {
-        /// The stories that were skipped and are open.
-        stories: Vec<StoryId>,
-    },
-    /// A story used up its retries.
-    Exhausted {
-        /// The story.
-        story: StoryId,
-        /// Kind of its last failure.
-        kind: FailureKind,
-        /// Reason of its last failure.
-        reason: String,
-    },
-    /// A gate cannot run: its program is missing. Nothing was checked.
-    GateBroken {
-        /// The gate.
-        gate: String,
-        /// How it ended, and the last lines that it printed.
-        reason: String,
-    },
-    /// The user stopped it.
-    Stopped,
-    /// A limit ended the run: the budget, a usage limit, or a missing login.
-    Limited {
-        /// The reason, in words.
-        reason: String,
-    },
-    /// Git or the system failed; the hint says what to do.
-    Broken {
-        /// What was tried and what happened.
-        reason: String,
-        /// What to do next.
-        hint: String,
-    },
-}
-
-impl From<UsedUp> for Outcome {
-    fn from(used_up: UsedUp) -> Self {
-        Self::Limited {
-            reason: used_up.in_full(),
-        }
-    }
-}
-
-/// What keeps work that is done from being verified.
-pub fn red_since_before(gates: &[String]) -> String {
-    let noun = if gates.len() == 1 { "gate" } else { "gates" };
-    format!("{noun} {} red since before the run", quoted(gates))
-}
-
-impl Outcome {
-    /// Whether a run that ended like this, and was not finished, can be resumed.
-    pub const fn can_go_on(&self) -> bool {
-        match self {
-            Self::Skipped { .. }
-            | Self::Exhausted { .. }
-            | Self::GateBroken { .. }
-            | Self::Stopped
-            | Self::Limited { .. } => true,
-            Self::AllDone | Self::StoryDone | Self::Unverified { .. } | Self::Broken { .. } => {
-                false
-            }
-        }
-    }
-
-    /// Whether the work that was asked for is done, verified or not.
-    pub const fn is_done(&self) -> bool {
-        matches!(
-            self,
-            Self::AllDone | Self::StoryDone | Self::Unverified { .. }
         )
     }
 }

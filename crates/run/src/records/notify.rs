@@ -1,6 +1,10 @@
 //! What is worth a notification to a user who is not watching, and in which words.
 
-use super::event::{Event, Outcome, Record, RunEnded, red_since_before};
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+
+use super::counts::StoryCounts;
+use super::event::{Event, Outcome, Record, RunEnded};
 use crate::settings::{NotifySettings, Occasion};
 
 /// Something to tell.
@@ -37,7 +41,8 @@ impl Listener {
             self.change.clone_from(&started.change);
             self.ended = false;
         }
-        let (occasion, what) = occasion_of(&record.event)?;
+        let at = record.at.to_zoned(TimeZone::system());
+        let (occasion, what) = occasion_of(&record.event, &at)?;
         if !self.wanted.contains(&occasion) {
             return None;
         }
@@ -52,9 +57,9 @@ impl Listener {
     }
 }
 
-fn occasion_of(event: &Event) -> Option<(Occasion, String)> {
+fn occasion_of(event: &Event, at: &Zoned) -> Option<(Occasion, String)> {
     match event {
-        Event::RunEnded(ended) => Some(how_it_ended(ended)),
+        Event::RunEnded(ended) => Some(how_it_ended(ended, at)),
         Event::Waiting { reason, until, .. } => {
             let what = format!("waits until {until:.0}: {reason}");
             Some((Occasion::Waiting, what))
@@ -64,24 +69,21 @@ fn occasion_of(event: &Event) -> Option<(Occasion, String)> {
     }
 }
 
-fn how_it_ended(ended: &RunEnded) -> (Occasion, String) {
+fn how_it_ended(ended: &RunEnded, at: &Zoned) -> (Occasion, String) {
     let done = format!(
         "{} of {} stories done",
         ended.stories_done, ended.stories_total
     );
     let what = match &ended.outcome {
-        Outcome::Exhausted { story, .. } => {
-            let what = format!("story {story} used up its attempts, {done}");
-            return (Occasion::Exhausted, what);
-        }
         Outcome::AllDone | Outcome::StoryDone => done,
-        Outcome::Unverified { gates } => format!("{}, {done}", red_since_before(gates)),
-        Outcome::GateBroken { gate, .. } => format!("gate `{gate}` cannot run, {done}"),
-        Outcome::Skipped { .. } => format!("{done}, some skipped"),
-        Outcome::Stopped => format!("stopped, {done}"),
-        Outcome::Limited { reason } => format!("ended: {reason}, {done}"),
-        Outcome::Broken { reason, .. } => format!("broke off: {reason}, {done}"),
+        outcome => {
+            let headline = outcome.headline(&StoryCounts::default(), at);
+            format!("{headline}, {done}")
+        }
     };
+    if matches!(ended.outcome, Outcome::Exhausted { .. }) {
+        return (Occasion::Exhausted, what);
+    }
     (Occasion::Finished, what)
 }
 
@@ -143,6 +145,8 @@ mod tests {
             story: StoryId("2".to_owned()),
             kind: FailureKind::Gate,
             reason: "red".to_owned(),
+            attempts: 3,
+            gate: Some("tests".to_owned()),
         };
         let events = || {
             vec![
@@ -162,7 +166,7 @@ mod tests {
             told(&all, events()),
             [
                 "Waiting c: waits until 1970-01-01T00:00:00Z: usage limit",
-                "Exhausted c: story 2 used up its attempts, 1 of 2 stories done",
+                "Exhausted c: story 2 failed after 3 attempts (gate `tests`), 1 of 2 stories done",
                 "Finished c: 1 of 2 stories done",
                 "Choice c: needs a choice: cleanup or keep",
             ],

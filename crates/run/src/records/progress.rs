@@ -2,6 +2,7 @@
 //!
 //! Totals include the attempt in flight. A run that is resumed goes on in the same fold.
 
+mod figures;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+pub use self::figures::Figures;
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
 };
@@ -49,6 +51,8 @@ pub struct Progress {
     pub activity: Option<AgentEvent>,
     /// Attempts made so far.
     pub attempts: u32,
+    /// The first story that was done and that the run was rewound to before.
+    pub rewound: Option<StoryId>,
     /// The story that was done and is open again, and why.
     pub reopened: Option<(StoryId, String)>,
     /// Gates that judge the whole change and were red where the run began.
@@ -153,6 +157,13 @@ impl Progress {
             Event::StoryReopened { story, reason, .. } => self.on_reopened(story, reason),
             Event::Requested { request } => self.on_requested(*request, at),
             Event::RunEnded(ended) => self.on_run_ended(ended, at),
+            Event::Rewound { checkpoints, .. } => self.on_moved(checkpoints),
+            Event::Undone { checkpoints, open } => {
+                self.on_moved(checkpoints);
+                if *open {
+                    self.finish = None;
+                }
+            }
             Event::Finished(finished) => {
                 self.finish = Some(finished.clone());
                 self.finish_failure = None;
@@ -254,12 +265,8 @@ impl Progress {
 
     /// Whether a story is left that is neither done nor deferred.
     pub fn has_open_stories(&self) -> bool {
-        self.stories.iter().any(|story| {
-            !matches!(
-                story.state,
-                StoryStanding::Done | StoryStanding::Completed(_) | StoryStanding::Deferred
-            )
-        })
+        let is_open = |it: &StoryProgress| !it.is_done() && it.state != StoryStanding::Deferred;
+        self.stories.iter().any(is_open)
     }
 
     /// The story that is worked on.
@@ -342,6 +349,7 @@ impl Progress {
         self.ended = None;
         self.finish = None;
         self.finish_failure = None;
+        self.rewound = None;
         self.run = Some(record.run.clone());
         self.header = Some(started.clone());
     }
@@ -359,9 +367,13 @@ impl Progress {
             story.position = Some(index + 1);
             story.tasks_done = it.tasks_done;
             story.tasks_total = it.tasks_total;
+            story.tasks_deferred = it.tasks_deferred;
+            story.taken_back = None;
             let is_completed = matches!(story.state, StoryStanding::Completed { .. });
+            let is_done = it.state.counts_as_done(it.tasks_done);
             match it.state {
-                StoryState::Done if is_completed => {}
+                _ if is_done && is_completed => {}
+                _ if is_done => story.state = StoryStanding::Done,
                 StoryState::Done => story.state = StoryStanding::Done,
                 StoryState::Open => story.state = StoryStanding::Waiting,
                 StoryState::Deferred => story.state = StoryStanding::Deferred,
@@ -378,14 +390,14 @@ impl Progress {
         let progress = self.take_up(&started.story, &started.title, Some(started.position));
         progress.state = StoryStanding::Running;
         progress.open_tasks = started.open_tasks;
-        progress.tasks.clone_from(&started.tasks);
+        progress.set_tasks(&started.tasks);
         progress.started_at.get_or_insert(at);
         progress.since = Some(at);
     }
 
     fn on_tasks_changed(&mut self, story: &StoryId, tasks: &[TaskOutline]) {
         if let Some(progress) = self.story_mut(story) {
-            progress.tasks = tasks.to_vec();
+            progress.set_tasks(tasks);
         }
     }
 
@@ -394,7 +406,9 @@ impl Progress {
         self.doing = Doing::Between;
         self.notes.story_over(story);
         let progress = self.take_up(story, title, None);
-        if progress.state != StoryStanding::Deferred {
+        if progress.state == StoryStanding::Deferred {
+            self.warnings.push(Warning::deferred(story, reason));
+        } else if !progress.is_done() {
             let reason = reason.to_owned();
             progress.rest(at, StoryStanding::Skipped { reason });
         }
@@ -636,6 +650,8 @@ const fn is_of_a_loop_at_work(event: &Event) -> bool {
         Event::Recovered { .. }
         | Event::Warning { .. }
         | Event::StoryCompleted { .. }
+        | Event::Rewound { .. }
+        | Event::Undone { .. }
         | Event::Finished { .. }
         | Event::FinishFailed { .. } => false,
         Event::AttemptFailed(failed) => !matches!(failed.kind, FailureKind::Interrupted),

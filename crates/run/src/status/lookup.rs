@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 use crate::engine::follow::Follower;
 use crate::failure::{Failure, chain};
@@ -61,7 +61,7 @@ impl Watch {
     }
 
     /// Where the run stands.
-    pub fn status(&self, now: Timestamp) -> Status {
+    pub fn status(&self, now: &Zoned) -> Status {
         match &self.found {
             Some(found) => Status::of(&found.place, &found.progress, now),
             None => Status::nothing(self.owner.clone()),

@@ -1,7 +1,9 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::records::event::{Event, Finished, Record, RunEnded, RunStarted, WIRE_VERSION};
+use crate::records::event::{Event, Finished, Record, Request, RunEnded, RunStarted, WIRE_VERSION};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 fn record(second: i64, event: Event) -> Record {
     Record {
@@ -54,7 +56,7 @@ fn finished(choice: FinishChoice) -> Event {
 }
 
 /// State, and what to type first.
-fn state_and_next_command(events: &[Event], is_open: bool, is_busy: bool) -> (State, &'static str) {
+fn state_and_next_command(events: &[Event], is_open: bool, is_busy: bool) -> (RunState, String) {
     let mut progress = Progress::default();
     for (second, event) in (0..).zip(events) {
         progress.apply(&record(second, event.clone()));
@@ -66,8 +68,9 @@ fn state_and_next_command(events: &[Event], is_open: bool, is_busy: bool) -> (St
         owner: is_busy.then(|| "process 1".to_owned()),
         half_way: None,
     };
-    let status = Status::of(&place, &progress, Timestamp::from_second(1_000).unwrap());
-    (status.state, status.next[0].command)
+    let now = Timestamp::from_second(1_000).unwrap();
+    let mut status = Status::of(&place, &progress, &now.to_zoned(TimeZone::UTC));
+    (status.state.unwrap(), status.next.remove(0).command)
 }
 
 #[test]
@@ -85,47 +88,59 @@ fn a_run_stands_where_journal_lock_and_records_say() {
     let (attach, resume) = ("ralphtool attach", "ralphtool resume");
     let finish = "ralphtool finish";
     let cases = [
-        (vec![begun()], true, true, State::AtWork, attach),
-        (vec![begun(), waiting], true, true, State::Waiting, attach),
-        (vec![begun(), paused], true, true, State::Paused, attach),
+        (vec![begun()], true, true, RunState::Running, attach),
+        (
+            vec![begun(), waiting],
+            true,
+            true,
+            RunState::Waiting,
+            attach,
+        ),
+        (vec![begun(), paused], true, true, RunState::Paused, attach),
         (
             vec![begun(), stopped()],
             true,
             true,
-            State::Choosing,
+            RunState::Choosing,
             attach,
         ),
-        (vec![begun()], true, false, State::Interrupted, resume),
+        (vec![begun()], true, false, RunState::Interrupted, resume),
         (
             vec![begun(), stopped()],
             true,
             false,
-            State::Stopped,
+            RunState::Stopped,
             resume,
         ),
-        (vec![begun(), done()], true, false, State::Stopped, finish),
+        (vec![begun(), done()], true, false, RunState::Done, finish),
         (
             vec![begun(), done(), keep()],
             false,
             false,
-            State::Finished,
-            finish,
+            RunState::Done,
+            "ralphtool finish --cleanup",
         ),
         (
             vec![begun(), stopped(), keep()],
             false,
             false,
-            State::Finished,
+            RunState::Stopped,
             resume,
         ),
         // Closed in the journal, and the record of it is not written yet.
-        (vec![begun(), done()], false, true, State::Choosing, attach),
+        (
+            vec![begun(), done()],
+            false,
+            true,
+            RunState::Choosing,
+            attach,
+        ),
         // Its process was killed before it wrote that record.
         (
             vec![begun(), done()],
             false,
             false,
-            State::Finished,
+            RunState::Done,
             "ralphtool log last",
         ),
         // The finish was taken back.
@@ -133,7 +148,7 @@ fn a_run_stands_where_journal_lock_and_records_say() {
             vec![begun(), done(), keep()],
             true,
             false,
-            State::Stopped,
+            RunState::Done,
             finish,
         ),
         // It resumes a kept one.
@@ -141,20 +156,24 @@ fn a_run_stands_where_journal_lock_and_records_say() {
             vec![begun(), stopped(), keep(), begun()],
             true,
             true,
-            State::AtWork,
+            RunState::Running,
             attach,
         ),
         (
             vec![begun(), done(), finished(FinishChoice::Cleanup)],
             false,
             false,
-            State::Finished,
+            RunState::Done,
             "ralphtool log last",
         ),
     ];
     for (events, is_open, is_busy, state, next) in cases {
         let got = state_and_next_command(&events, is_open, is_busy);
-        assert_eq!(got, (state, next), "{events:?} {is_open} {is_busy}");
+        assert_eq!(
+            got,
+            (state, next.to_owned()),
+            "{events:?} {is_open} {is_busy}"
+        );
     }
 }
 
@@ -166,7 +185,11 @@ fn a_run_that_is_no_more_takes_no_time() {
         code: "w".to_owned(),
         message: "m".to_owned(),
     };
-    progress.apply(&record(40, warning));
+    progress.apply(&record(20, warning));
+    let request = Event::Requested {
+        request: Request::Pause,
+    };
+    progress.apply(&record(40, request));
     let mut place = Whereabouts {
         run: RunId("r".to_owned()),
         change: "c".to_owned(),
@@ -175,11 +198,12 @@ fn a_run_that_is_no_more_takes_no_time() {
         half_way: Some(("an attempt was in progress", "it is parked")),
     };
     let now = Timestamp::from_second(100).unwrap();
-    let status = Status::of(&place, &progress, now);
+    let now = now.to_zoned(TimeZone::UTC);
+    let status = Status::of(&place, &progress, &now);
     assert_eq!((status.elapsed_ms, status.warnings), (30_000, 1));
     assert_eq!(status.interrupted.map(|it| it.then), Some("it is parked"));
     place.owner = Some("process 1".to_owned());
-    let status = Status::of(&place, &progress, now);
+    let status = Status::of(&place, &progress, &now);
     assert_eq!((status.elapsed_ms, status.interrupted), (90_000, None));
 }
 

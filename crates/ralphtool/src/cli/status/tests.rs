@@ -1,6 +1,8 @@
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
-use ralph_run::records::event::FailureKind;
-use ralph_run::status::{FailureStatus, NextStep, StoryStatus};
+use ralph_run::records::counts::StoryCounts;
+use ralph_run::records::event::{FailureKind, Outcome};
+use ralph_run::records::next::NextStep;
+use ralph_run::status::{FailureStatus, StoryStatus};
 
 use super::*;
 use crate::ui::text;
@@ -9,16 +11,22 @@ fn at(time: &str) -> Timestamp {
     format!("2026-01-02T{time}Z").parse().unwrap()
 }
 
-fn status(state: State) -> Status {
+fn status(state: RunState) -> Status {
     Status {
-        state,
+        state: Some(state),
+        headline: state.word().to_owned(),
+        open: true,
         run: Some(RunId("20260102-120000-abcd".to_owned())),
         change: Some("add-retry\u{1b}[2J".to_owned()),
         branch: Some("ralph/add-retry".to_owned()),
         original: Some("main".to_owned()),
         owner: Some("process 4711 since noon".to_owned()),
-        stories_done: 1,
-        stories_total: 5,
+        stories: StoryCounts {
+            total: 5,
+            done: 1,
+            open: 4,
+            ..StoryCounts::default()
+        },
         story: Some(StoryStatus {
             id: StoryId("2".to_owned()),
             title: "Retry with backoff".to_owned(),
@@ -42,10 +50,10 @@ fn status(state: State) -> Status {
             kind: FailureKind::Gate,
             reason: "gate `tests` failed\nwith exit code 101".to_owned(),
         }),
-        next: vec![NextStep {
-            command: "ralphtool attach",
-            why: "shows its screen here, to look at",
-        }],
+        next: vec![NextStep::new(
+            "ralphtool attach",
+            "shows its screen in this terminal",
+        )],
         ..Status::nothing(None)
     }
 }
@@ -63,7 +71,7 @@ fn now() -> Zoned {
 #[test]
 fn status_is_a_page_or_one_line() {
     let mut text = String::new();
-    let working = status(State::AtWork);
+    let working = status(RunState::Running);
     let waiting = Status {
         doing: Some(Activity::Waiting {
             reason: "the 5-hour limit".to_owned(),
@@ -71,13 +79,14 @@ fn status_is_a_page_or_one_line() {
         }),
         story: None,
         last_failure: None,
-        ..status(State::Waiting)
+        ..status(RunState::Waiting)
     };
     let stopped = Status {
         doing: None,
         outcome: Some(Outcome::Stopped),
         owner: None,
-        ..status(State::Stopped)
+        headline: "stopped by you".to_owned(),
+        ..status(RunState::Stopped)
     };
     for status in [&working, &waiting, &stopped, &Status::nothing(None)] {
         text += &(lines(None, status).join("\n") + "\n");
@@ -90,10 +99,10 @@ fn status_is_a_page_or_one_line() {
 #[test]
 fn no_line_is_longer_than_the_terminal() {
     for state in [
-        State::AtWork,
-        State::Choosing,
-        State::Interrupted,
-        State::Finished,
+        RunState::Running,
+        RunState::Choosing,
+        RunState::Interrupted,
+        RunState::Done,
     ] {
         for columns in [20, 40, 80] {
             for line in lines(Some(columns), &status(state)) {

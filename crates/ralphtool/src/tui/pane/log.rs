@@ -32,6 +32,10 @@ struct Entry {
 
 impl LogPane {
     /// An empty log.
+    pub(crate) const fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
     pub(crate) fn new(zone: TimeZone) -> Self {
         Self {
             text: TextPane::following(),

@@ -19,6 +19,8 @@ use crate::tui::wrap;
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words;
 use ralph_plan::summary::{ChangeState, ChangeSummary, shows_kind};
+use ralph_run::history::listed::{ChangeStanding, LastRun, Tone};
+use ralph_run::records::state::with_finish;
 
 /// How wide a bar is.
 const BAR: usize = 8;
@@ -198,24 +200,30 @@ impl Changes {
         )
     }
 
-    fn state(&self, row: &ChangeSummary) -> (&'static str, ratatui::style::Style) {
-        if let Some(Ok(found)) = &self.found
-            && let Some(open) = &found.open
-            && open.change == row.name
-        {
-            let text = match open.kept {
-                false => "interrupted → resume",
-                true if row.state == ChangeState::Open => "kept → resume",
-                true => "kept",
-            };
-            return (text, WARN);
+    /// The last run of a change.
+    fn last_run(&self, row: &ChangeSummary) -> Option<&LastRun> {
+        match &self.found {
+            Some(Ok(found)) => found.runs.get(&row.name),
+            _ => None,
         }
-        match &row.state {
-            ChangeState::Open => ("ready", NAME),
-            ChangeState::Done => ("nothing left", GOOD),
-            ChangeState::Deferred => ("set aside", DIM),
-            ChangeState::NoTasks => ("no tasks yet", DIM),
-            ChangeState::Unreadable { .. } => ("invalid", BAD),
+    }
+
+    /// Where a change stands, and the command that continues it.
+    fn state(&self, row: &ChangeSummary) -> (String, ratatui::style::Style) {
+        let last = self.last_run(row);
+        let standing = ChangeStanding::of(row, last);
+        let style = match standing.tone {
+            Tone::Ready => NAME,
+            Tone::Live => STRONG,
+            Tone::Good => GOOD,
+            Tone::Warning => WARN,
+            Tone::Bad => BAD,
+            Tone::Quiet => DIM,
+        };
+        let text = standing.short;
+        match standing.next.filter(|_| last.is_some()) {
+            Some("loop") | None => (text.to_owned(), style),
+            Some(next) => (format!("{text} → {next}"), style),
         }
     }
 
@@ -224,8 +232,11 @@ impl Changes {
         let Some(row) = self.selected_row() else {
             return Vec::new();
         };
+        if let Some(last) = self.last_run(row) {
+            return vec![wrap::styled(last_run(row, last), DIM)];
+        }
         let (text, style) = match &row.state {
-            ChangeState::Unreadable { reason } => (format!("invalid: {}", clean(reason)), BAD),
+            ChangeState::Unreadable { reason } => (format!("unreadable: {}", clean(reason)), BAD),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
             // The path tells it from another change of the same name.
             _ if row.target != row.name => (clean(&row.target), DIM),
@@ -233,6 +244,22 @@ impl Changes {
         };
         vec![wrap::styled(text, style)]
     }
+}
+
+/// The last run of a change in one line.
+fn last_run(row: &ChangeSummary, last: &LastRun) -> String {
+    let run = &last.run;
+    let mut parts = vec![format!(
+        "last run: {}",
+        with_finish(&run.headline, run.finish)
+    )];
+    if run.stories.done != row.stories_done {
+        let branch = run.branch.as_deref().unwrap_or_default();
+        parts.push(format!("{} on {branch}", run.stories.in_words()));
+    }
+    parts.push(words::count(run.attempts, "attempt"));
+    parts.extend(words::used(run.tokens, run.cost_usd));
+    clean(&parts.join(" · "))
 }
 
 /// Which columns fit, and how wide they are.

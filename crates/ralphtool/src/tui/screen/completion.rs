@@ -16,22 +16,23 @@ use super::run::Run;
 use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver, Wheel};
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, STRONG, WARN, border};
+use crate::tui::palette::{ACTIVE, BAD, GOOD, KEY, STRONG, WARN, border};
 use crate::tui::pane::diff::DiffPane;
 use crate::tui::step::{Confirmation, Step};
 use crate::tui::tabbed;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::{self, count};
+use crate::ui::words;
 use ralph_run::machine::UserCommand;
-use ralph_run::records::event::{FinishChoice, Outcome};
+use ralph_run::records::event::FinishChoice;
+use ralph_run::records::outcome::OutcomeKind;
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
 
 pub(crate) use choices::Choice;
 
 /// How many lines of the reason are shown.
-const REASON_LINES: usize = 6;
+const REASON_LINES: usize = 12;
 
 /// The margin at the left.
 const MARGIN: u16 = 1;
@@ -284,13 +285,8 @@ impl Completion {
     }
 
     fn figures(&self, progress: &Progress) -> Vec<Line<'static>> {
-        let stories = count(progress.stories_total, "story");
-        let stories = format!("{} of {stories} done", progress.stories_done);
-        let mut lines = vec![Line::from(totals(progress, stories))];
-        if let (Some(last), Some(stat)) = (lines.last_mut(), self.files.summary()) {
-            last.spans.push(Span::raw(" · "));
-            last.spans.extend(stat.spans);
-        }
+        let mut lines = vec![Line::from(totals(progress))];
+        lines.extend(self.files.summary());
         lines
     }
 
@@ -338,16 +334,12 @@ fn why(run: &Run) -> Vec<Line<'static>> {
     let Some(outcome) = progress.outcome() else {
         return Vec::new();
     };
-    let open = progress.stories_total.saturating_sub(progress.stories_done);
-    let headline = words::outcome(outcome, open);
-    let (mark, style) = match outcome {
-        Outcome::AllDone | Outcome::StoryDone => ("✓", GOOD),
-        Outcome::Unverified { .. } => ("!", WARN),
-        Outcome::Stopped | Outcome::Skipped { .. } => ("‖", WARN),
-        Outcome::Exhausted { .. }
-        | Outcome::GateBroken { .. }
-        | Outcome::Limited { .. }
-        | Outcome::Broken { .. } => ("✗", BAD),
+    let headline = clean(&progress.closing_headline(run.zone()));
+    let (mark, style) = match outcome.kind() {
+        OutcomeKind::Done => ("✓", GOOD),
+        OutcomeKind::DoneWithWarning => ("!", WARN),
+        OutcomeKind::Stopped => ("‖", WARN),
+        OutcomeKind::Limited | OutcomeKind::Failed => ("✗", BAD),
     };
     let alerts = progress.alerts();
     // Done is green only where nothing speaks against it.
@@ -367,21 +359,13 @@ fn reason(run: &Run) -> Vec<Line<'static>> {
     let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {
         return Vec::new();
     };
-    let mut lines = Vec::new();
-    if let Outcome::Exhausted { reason, .. }
-    | Outcome::GateBroken { reason, .. }
-    | Outcome::Limited { reason }
-    | Outcome::Broken { reason, .. } = outcome
-    {
-        let reason = clean_lines(reason);
-        let shown = reason.iter().take(REASON_LINES);
-        lines.extend(shown.map(|line| Line::from(format!("  {line}"))));
-        if reason.len() > REASON_LINES {
-            lines.push(wrap::styled("  …", DIM));
-        }
-    }
-    if let Outcome::Broken { hint, .. } = outcome {
-        lines.push(Line::from(format!("→ {}", clean(hint))));
-    }
+    let reason = clean_lines(outcome.reason().unwrap_or_default());
+    let shown = words::head_and_tail(reason, REASON_LINES);
+    let mut lines: Vec<Line<'static>> = shown
+        .iter()
+        .map(|line| Line::from(format!("  {line}")))
+        .collect();
+    let hint = outcome.hint();
+    lines.extend(hint.map(|hint| Line::from(format!("→ {}", clean(&hint)))));
     lines
 }

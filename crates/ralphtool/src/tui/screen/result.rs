@@ -20,7 +20,7 @@ use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::{self, count};
+use crate::ui::words;
 use ralph_plan::change::Change;
 use ralph_run::records::event::{FinishChoice, Finished, GateResult};
 use ralph_run::records::progress::{AttemptStanding, Importance, Progress, StoryProgress};
@@ -321,9 +321,7 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
     let mut items = vec![vec![table.head()]];
     let stories = progress.stories.iter();
     items.extend(stories.map(|story| story_receipt(story, &table, columns)));
-    let stories = count(progress.stories_total, "story");
-    let stories = format!("{} of {stories}", progress.stories_done);
-    let total = format!("Total: {}", totals(progress, stories));
+    let total = format!("Total: {}", totals(progress));
     let total = wrap::styled(total, STRONG);
     let mut whole = wrap::wrap(&total, columns, 2);
     for warning in &progress.warnings {

@@ -137,6 +137,11 @@ impl Run {
         }
     }
 
+    /// The zone of the times on the screen.
+    pub(crate) const fn zone(&self) -> &TimeZone {
+        self.log.zone()
+    }
+
     /// Applies a record; returns what the user should be told at once.
     pub(crate) fn apply(&mut self, record: &Record) -> Option<String> {
         let notice = match &record.event {

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::readers;
 use crate::console::context::{Context, unfit};
-use crate::console::repository::{readable_repository, usable_repository};
+use crate::console::repository::{last_runs_of, usable_repository};
 use crate::console::runtime::on_runtime;
 use crate::launch::trust;
 use crate::tui::message::{
-    Answer, ChangesFound, DiffId, DocumentText, ErrorText, OpenRun, Previewed, Query, Undone,
+    Answer, ChangesFound, DiffId, DocumentText, ErrorText, Previewed, Query, Undone,
 };
 use crate::ui::words::count;
 use ralph_base::files::read_if_present;
@@ -19,8 +19,7 @@ use ralph_run::failure::Failure;
 use ralph_run::finishing::{Action, Opening, Session};
 use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
-use ralph_vault::git::repository::Repository;
-use ralph_vault::look::{peek, peek_last};
+use ralph_vault::look::peek;
 use ralph_vault::{CheckpointError, Diffs};
 
 /// The most bytes of a document that are shown.
@@ -77,28 +76,12 @@ impl Lookup {
     fn changes(&self) -> Result<ChangesFound, Failure> {
         let around = self.context.surroundings()?;
         let found = source::survey(&around)?;
-        let open = match readable_repository(&self.context) {
-            Ok((repository, _)) => self.open_run(&repository)?,
-            // Changes can be listed without a repository; a preview says what is missing.
-            Err(_) => None,
-        };
         Ok(ChangesFound {
             folder: found.folder.display().to_string(),
             rows: found.changes,
-            open,
+            // Without a repository there are no runs; a preview says what is missing.
+            runs: last_runs_of(&self.context)?,
         })
-    }
-
-    fn open_run(&self, repository: &Repository) -> Result<Option<OpenRun>, Failure> {
-        let state = self.context.state()?;
-        let (run, kept) = match peek(&state, repository).map_err(unread)? {
-            Some(open) => (Some(open), false),
-            None => (peek_last(&state, repository).map_err(unread)?, true),
-        };
-        Ok(run.map(|run| OpenRun {
-            change: run.change,
-            kept,
-        }))
     }
 
     fn preview(&self, name: &str, chosen: PartialSettings) -> Result<Box<Previewed>, Failure> {

@@ -2,9 +2,12 @@
 
 use ratatui::crossterm::event::KeyCode;
 
+use super::found::last_runs;
 use super::stage::Stage;
-use crate::tui::message::{Answer, ChangesFound, ErrorText, Msg, OpenRun};
+use crate::tui::message::{Answer, ChangesFound, ErrorText, Msg};
 use ralph_plan::change::SourceKind;
+use ralph_run::history::listed::LastRuns;
+use ralph_run::records::state::RunState;
 
 super::scenes!(
     "changes",
@@ -36,10 +39,7 @@ fn list(stage: &mut Stage) {
 
 fn kept(stage: &mut Stage) {
     if let Ok(found) = &mut stage.world.changes {
-        found.open = Some(OpenRun {
-            change: "add-export".to_owned(),
-            kept: true,
-        });
+        found.runs = last_runs("add-export", RunState::BudgetUsedUp, (1, 2));
     }
     list(stage);
 }
@@ -110,7 +110,7 @@ fn empty(stage: &mut Stage) {
     stage.world.changes = Ok(ChangesFound {
         folder: "/home/me/project/openspec/changes".to_owned(),
         rows: Vec::new(),
-        open: None,
+        runs: LastRuns::new(),
     });
     list(stage);
 }

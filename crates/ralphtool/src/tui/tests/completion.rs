@@ -157,6 +157,8 @@ fn exhausted(stage: &mut Stage) {
         story: id("3"),
         kind: FailureKind::Gate,
         reason,
+        attempts: 4,
+        gate: Some("tests".to_owned()),
     };
     over(stage, outcome, 2);
 }

@@ -3,15 +3,21 @@
 use std::path::PathBuf;
 
 use crate::tui::message::{
-    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, OpenRun, Part, Previewed,
-    Query, Undone, Window,
+    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, Part, Previewed, Query,
+    Undone, Window,
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
+use ralph_base::ids::RunId;
 use ralph_plan::change::{Change, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
+use ralph_run::history::listed::{LastRun, LastRuns};
 use ralph_run::preview::Remark;
+use ralph_run::records::counts::StoryCounts;
+use ralph_run::records::event::FinishChoice;
+use ralph_run::records::state::RunState;
+use ralph_run::records::summary::RunSummary;
 use ralph_run::settings::{GateSettings, PartialSettings, Settings, Sourced};
 use ralph_vault::diff::{self, Cut, Diff};
 
@@ -146,11 +152,38 @@ pub(super) fn changes() -> ChangesFound {
                 ChangeState::Deferred,
             ),
         ],
-        open: Some(OpenRun {
-            change: "add-retry".to_owned(),
-            kept: false,
-        }),
+        runs: last_runs("add-retry", RunState::Interrupted, (1, 5)),
     }
+}
+
+/// The last run of a change: open, or kept if its finish says so.
+pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) -> LastRuns {
+    let is_kept = state != RunState::Interrupted;
+    let run = RunSummary {
+        run: RunId("20261115-215900-x7k2".to_owned()),
+        change: change.to_owned(),
+        began: "2026-11-15T21:59:00Z".parse().unwrap(),
+        ended: "2026-11-15T22:59:00Z".parse().unwrap(),
+        state,
+        headline: state.word().to_owned(),
+        branch: Some(format!("ralph/{change}")),
+        finish: is_kept.then_some(FinishChoice::Keep),
+        stories: StoryCounts {
+            total: stories.1,
+            done: stories.0,
+            open: stories.1 - stories.0,
+            ..StoryCounts::default()
+        },
+        attempts: 3,
+        tokens: 45_000,
+        cost_usd: Some(0.42),
+    };
+    let last = LastRun {
+        run,
+        open: !is_kept,
+        kept: is_kept,
+    };
+    [(change.to_owned(), last)].into()
 }
 
 const TASKS: &str = "\

@@ -37,6 +37,7 @@ fn outline(place: usize, state: StoryState) -> StoryOutline {
         state,
         tasks_done: if state == StoryState::Done { 4 } else { 0 },
         tasks_total: 4,
+        tasks_deferred: 0,
     }
 }
 

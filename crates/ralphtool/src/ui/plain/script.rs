@@ -83,7 +83,7 @@ impl Script {
         self.then(1, Event::Requested { request })
     }
 
-    fn attempt(&mut self, attempt: u32) -> &mut Self {
+    pub(crate) fn attempt(&mut self, attempt: u32) -> &mut Self {
         let transcript = format!("/state/runs/20261115-215900-x7k2/attempts/2.{attempt}");
         self.then(
             1,
@@ -196,6 +196,7 @@ fn outline(story: &str, title: &str, state: StoryState) -> StoryOutline {
         state,
         tasks_done: if state == StoryState::Done { 4 } else { 0 },
         tasks_total: 4,
+        tasks_deferred: 0,
     }
 }
 
@@ -376,7 +377,7 @@ fn end(script: &mut Script) {
             Event::StorySkipped {
                 story: id("3"),
                 title: "Metrics".to_owned(),
-                reason: "all of its open tasks are set aside".to_owned(),
+                reason: "all of its tasks are deferred".to_owned(),
             },
         )
         .asked(Request::Skip)

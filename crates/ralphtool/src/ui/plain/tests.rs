@@ -143,26 +143,41 @@ fn the_summary_says_why_and_what_to_type() {
         story: id("2"),
         kind: FailureKind::Gate,
         reason: "gate `tests` ended with exit code 101\na\nb\nc\nd".to_owned(),
+        attempts: 4,
+        gate: Some("tests".to_owned()),
     };
-    let limited = Outcome::Limited {
+    let limited = Outcome::UsageLimit {
+        until: "2026-11-16T03:40:00Z".parse().unwrap(),
         reason: "the limit ends in 5h00m, more than `--max-wait 1h` allows".to_owned(),
+    };
+    let budget = Outcome::BudgetUsedUp {
+        story: None,
+        used: "$5.05".to_owned(),
+        limit: "$5.00".to_owned(),
+        flags: "--max-cost 10".to_owned(),
     };
     let broken = Outcome::Broken {
         reason: "could not write the checkpoint of story 2: no space left on device".to_owned(),
         hint: "make room, then run `ralphtool loop add-retry` again".to_owned(),
     };
     let cases = [
-        (Outcome::AllDone, 3, Some(FinishChoice::Cleanup)),
+        (Outcome::AllDone, 2, Some(FinishChoice::Cleanup)),
         (Outcome::StoryDone, 2, Some(FinishChoice::Keep)),
-        (exhausted, 2, Some(FinishChoice::Keep)),
-        (Outcome::Stopped, 2, Some(FinishChoice::Keep)),
-        (limited, 2, Some(FinishChoice::Cleanup)),
-        (broken, 2, None),
+        (exhausted, 1, Some(FinishChoice::Keep)),
+        (Outcome::Stopped, 1, Some(FinishChoice::Keep)),
+        (limited, 1, Some(FinishChoice::Cleanup)),
+        (budget, 1, Some(FinishChoice::Keep)),
+        (broken, 1, None),
     ];
     let mut all = String::new();
     for (outcome, done, finish) in cases {
         let mut script = Script::new();
-        script.then(0, started()).then(1, completed());
+        script.then(0, started());
+        script.attempt(4);
+        match done {
+            2 => script.then(1, completed()),
+            _ => script.failed(4, FailureKind::Gate, "gate `tests` failed"),
+        };
         script.then(1, ended(outcome, done));
         if let Some(choice) = finish {
             script.then(

@@ -13,6 +13,7 @@ use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
 use ralph_run::records::progress::Importance;
+use ralph_run::records::state::with_finish;
 
 /// How long the page may get: a body may have 65,536 characters, and people want to add some.
 const LIMIT: usize = 60_000;
@@ -75,18 +76,18 @@ fn fitting(parts: impl Iterator<Item = String>, noun: &str, left: &mut usize) ->
     Some(match left_out {
         0 => text,
         _ => format!(
-            "{text}\n*{} left out for length; `ralphtool log RUN` tells all.*\n\n",
+            "{text}\n*{} left out for length; `ralphtool log RUN` has all of it.*\n\n",
             count(left_out, noun)
         ),
     })
 }
 
 fn top(receipt: &Receipt) -> String {
-    let (done, total) = (receipt.stories_done, receipt.stories_total);
     let totals = &receipt.totals;
+    let headline = with_finish(&receipt.headline, receipt.finish);
     let mut parts = vec![
-        format!("**{done} of {} done**", count(total, "story")),
-        words::run_state(receipt.state, receipt.finish),
+        format!("**{}**", receipt.counts.in_full()),
+        inline(&headline, LINE),
         attempts(totals.attempts, totals.failed_attempts),
         words::elapsed(totals.duration_ms),
     ];

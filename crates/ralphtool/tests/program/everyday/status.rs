@@ -44,7 +44,7 @@ fn without_a_run_it_says_so() {
     );
     assert!(told.contains("ralphtool loop"), "{told}");
     let object = status(&sandbox);
-    assert_eq!(parts(&object, &["state", "run"]), json!(["none", null]));
+    assert_eq!(parts(&object, &["state", "run"]), json!([null, null]));
     let lines = sandbox.run(&["status", "--watch"]).ends_with(0).stdout;
     assert_eq!(lines.lines().count(), 1, "{lines}");
     assert_eq!(everything(&sandbox.repo), before);
@@ -80,7 +80,7 @@ fn status_shows_a_run_in_another_process() {
     ];
     assert_eq!(
         parts(&object, &names),
-        json!(["at_work", "c", "ralph/c", "mine", 2, 2, 0])
+        json!(["running", "c", "ralph/c", "mine", 2, 2, 0])
     );
     let story =
         json!({"id": "1", "title": "First", "position": 1, "attempt": 2, "max_attempts": 4});
@@ -92,12 +92,12 @@ fn status_shows_a_run_in_another_process() {
     assert_eq!(object["last_failure"], failure);
     let told = sandbox.run(&["status"]).ends_with(0).stdout;
     for words in [
-        "`c`: at work",
+        "`c`: running",
         "1 of 2: First, attempt 2 of 4",
         "the agent works, ",
         ": Looking around.",
         "at most   $5.00",
-        "1.1 the agent says it failed: not yet",
+        "1.1 the agent reported failure: not yet",
         "ralphtool attach",
     ] {
         assert!(told.contains(words), "{words} is not in\n{told}");
@@ -116,10 +116,7 @@ fn status_shows_a_run_in_another_process() {
     running.end().ends_with(0);
     let watched = watching.end().ends_with(0).stdout;
     let last = watched.lines().last().unwrap();
-    assert!(
-        last.contains("the story is done; its branch is kept"),
-        "{watched}"
-    );
+    assert!(last.contains("the story is done; branch kept"), "{watched}");
 
     let object = status(&sandbox);
     assert_eq!(
@@ -127,7 +124,7 @@ fn status_shows_a_run_in_another_process() {
             &object,
             &["state", "finish", "stories_done", "doing", "owner"]
         ),
-        json!(["finished", "keep", 1, null, null])
+        json!(["story_done", "keep", 1, null, null])
     );
     assert_eq!(object["outcome"], json!({"why": "story_done"}));
     assert_eq!(object["next"][0]["command"], "ralphtool resume");
@@ -142,7 +139,7 @@ fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     until("the agent", || there(&sandbox.root.join("here")));
     let watching = sandbox.start(&["status", "--watch", "--json"]);
     until("the watch", || {
-        watching.stdout().contains("at_work").then_some(())
+        watching.stdout().contains("running").then_some(())
     });
     running.signal(Signal::KILL);
     running.end();
@@ -157,10 +154,10 @@ fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     fs::remove_file(sandbox.root.join("here")).unwrap();
     let resumed = sandbox.start(&["resume"]);
     until("the agent", || there(&sandbox.root.join("here")));
-    assert_eq!(status(&sandbox)["state"], "at_work");
+    assert_eq!(status(&sandbox)["state"], "running");
     resumed.signal(Signal::TERM);
     resumed.end().ends_with(143);
     let object = status(&sandbox);
-    assert_eq!(object["outcome"], json!({"why": "stopped"}));
+    assert_eq!(object["outcome"], json!({"why": "terminated"}));
     assert_eq!(object["next"][0]["command"], "ralphtool resume");
 }

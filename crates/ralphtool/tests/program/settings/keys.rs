@@ -90,7 +90,7 @@ fn an_agent_that_is_silent_or_slow_is_ended_when_its_time_is_over() {
         sandbox.failures().pop().unwrap()
     };
     let silent = failure("idle = \"400ms\"", "sleep 300");
-    let want = "1.1 timeout: stopped after 400ms without output";
+    let want = "1.1 silent: silent for 400ms";
     assert!(silent.starts_with(want), "{silent}");
     let busy = "while :; do echo busy; sleep 0.1; done";
     let slow = failure("total = \"400ms\"", busy);

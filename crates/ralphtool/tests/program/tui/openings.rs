@@ -47,11 +47,11 @@ fn a_change_that_cannot_be_read_shows_its_reason() {
     sandbox.write("openspec/changes/broken/.openspec.yaml", "schema: nope\n");
     sandbox.write("openspec/changes/broken/tasks.md", "- [ ] 1.1 Do a\n");
     let mut terminal = open(&sandbox, &[]);
-    terminal.waits_for("invalid");
+    terminal.waits_for("unreadable");
     terminal.keys("/broken");
     terminal.waits_for_no("0/2");
     terminal.key(Key::Enter);
-    terminal.waits_for("invalid: ");
+    terminal.waits_for("unreadable: ");
     terminal.key(Key::Enter);
     terminal.waits_for("`broken` cannot be read");
     terminal.keys("q");
@@ -65,7 +65,7 @@ fn a_change_with_nothing_left_starts_nothing() {
     sandbox.git("commit -q -a -m ticked");
     let before = everything(&sandbox.repo);
     let mut terminal = open(&sandbox, &[]);
-    terminal.waits_for("nothing left");
+    terminal.waits_for("4/4   just now  done");
     terminal.key(Key::Enter);
     terminal.waits_for("☑ 1.1 Do a");
     terminal.keys("r");
@@ -114,7 +114,7 @@ fn an_interrupted_run_is_resumed() {
     terminal.waits_for("2 of 2 stories done");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.key(Key::Esc);
-    terminal.waits_for("nothing left");
+    terminal.waits_for("last run: all stories are done; cleaned up");
     terminal.keys("q");
     ends(&mut terminal, 0);
     nothing_runs(&sandbox);

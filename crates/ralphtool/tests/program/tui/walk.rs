@@ -77,7 +77,7 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
     terminal.keys("2");
     terminal.waits_for("A story-1.txt");
     terminal.keys("3");
-    terminal.waits_for("Total: 2 of 2 stories");
+    terminal.waits_for("Total: 2 of 2 stories done");
     terminal.keys("q");
     ends(&mut terminal, 0);
     let screen = terminal.screen();

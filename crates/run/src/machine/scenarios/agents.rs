@@ -28,9 +28,13 @@ fn told(effects: &[Effect]) -> Vec<String> {
         } => Some(format!("{from} -> {to}: {reason}")),
         Event::Waiting { until, reason, .. } => Some(format!("wait until {until}: {reason}")),
         Event::RunEnded(RunEnded {
-            outcome: Outcome::Limited { reason },
+            outcome: Outcome::UsageLimit { reason, .. },
             ..
         }) => Some(format!("limited: {reason}")),
+        Event::RunEnded(RunEnded {
+            outcome: Outcome::NotLoggedIn { agent, reason },
+            ..
+        }) => Some(format!("`{agent}` refused: {reason}")),
         Event::RunEnded(RunEnded {
             outcome: Outcome::Exhausted { reason, .. },
             ..
@@ -148,7 +152,7 @@ fn an_agent_that_was_refused_stays_away_and_uses_no_retry() {
     assert_eq!(waited(&mut script, 60), ["`demo` at 1.3"]);
     assert_eq!(
         after(&mut script, refused("no credit")),
-        ["limited: no key\nlog in\nno credit"]
+        ["`claude` refused: no key\nlog in\nno credit"]
     );
 }
 

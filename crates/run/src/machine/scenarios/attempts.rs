@@ -74,7 +74,7 @@ fn activity_sets_no_timer_and_the_idle_timer_is_armed_again_when_it_fires() {
     assert_eq!(script.pass(599).give(said(text("hm"))), [heard(text("hm"))]);
     assert_eq!(script.pass(1).fire(TimerKind::Idle), [idle(899)]);
     assert_eq!(script.pass(899).fire(TimerKind::Idle), [stop_process(5)]);
-    let reason = "stopped after 15m without output; the last thing it did: hm";
+    let reason = "silent for 15m; the last thing it did: hm";
     let parked = script.give(ended_by_us).pop();
     let Some(Effect::Step(
         _,
@@ -85,7 +85,7 @@ fn activity_sets_no_timer_and_the_idle_timer_is_armed_again_when_it_fires() {
     else {
         panic!("{parked:#?}");
     };
-    assert_eq!((kind, why.as_str()), (FailureKind::Timeout, reason));
+    assert_eq!((kind, why.as_str()), (FailureKind::Silent, reason));
 }
 
 #[test]
@@ -96,10 +96,7 @@ fn an_agent_that_never_spoke_is_told_so() {
     let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = parked else {
         panic!("{parked:#?}");
     };
-    assert_eq!(
-        reason,
-        "stopped after 15m without output; it had not said anything"
-    );
+    assert_eq!(reason, "silent for 15m; it had not said anything");
 }
 
 #[test]

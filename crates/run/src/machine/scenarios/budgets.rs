@@ -1,10 +1,12 @@
 //! Budgets of the run and of a story: what is warned of, what is stopped, what a resume counts.
 
+use jiff::tz::TimeZone;
 use pretty_assertions::assert_eq;
 
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Budget, Gate, When};
+use crate::records::counts::StoryCounts;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice};
 use ralph_agents::agent_event::AgentEvent;
 
@@ -105,10 +107,22 @@ fn ends(script: &mut Script, reason: &str) {
 
 #[track_caller]
 fn ended_for(script: &mut Script, reason: &str) {
-    let outcome = Outcome::Limited {
-        reason: reason.to_owned(),
+    let last = script.give(finished).pop();
+    let Some(Effect::End { outcome, exit_code }) = last else {
+        panic!("{last:#?}");
     };
-    assert_eq!(script.give(finished).last(), Some(&end(outcome, 3)));
+    let ended = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    let mut said = outcome.headline(&StoryCounts::default(), &ended);
+    for line in outcome
+        .reason()
+        .map(str::to_owned)
+        .into_iter()
+        .chain(outcome.hint())
+    {
+        said.push('\n');
+        said.push_str(&line);
+    }
+    assert_eq!((said.as_str(), exit_code), (reason, 3));
 }
 
 #[test]
@@ -131,8 +145,8 @@ fn tokens_are_warned_of_once_and_stop_the_attempt_at_once() {
     );
     ends(
         &mut script,
-        "the budget of 100 tokens is used up\n\
-         resume with a higher one: `ralphtool resume --max-tokens 200`",
+        "budget used up: 100 of 100 tokens\n\
+         resume with a higher budget: `ralphtool resume --max-tokens 200`",
     );
 }
 
@@ -164,8 +178,8 @@ fn time_is_warned_of_and_stops_the_attempt() {
     );
     ends(
         &mut script,
-        "the time of 10m is used up\n\
-         resume with a higher one: `ralphtool resume --max-time 20m`",
+        "budget used up: 10m00s of 10m00s\n\
+         resume with a higher budget: `ralphtool resume --max-time 20m`",
     );
 }
 
@@ -185,8 +199,8 @@ fn a_story_has_a_budget_of_its_own_over_all_of_its_attempts() {
     script.give(ended_by_us);
     ends(
         &mut script,
-        "the budget of $1.00 for story `1` is used up\n\
-         resume with a higher one: `ralphtool resume --max-story-cost 2`",
+        "budget of story 1 used up: $1.00 of $1.00\n\
+         resume with a higher budget: `ralphtool resume --max-story-cost 2`",
     );
 }
 
@@ -226,8 +240,8 @@ fn the_time_of_a_story_begins_with_its_first_attempt_and_stops_what_runs() {
     script.give(ended_by_us);
     ends(
         &mut script,
-        "the time of 1m 40s for story `1` is used up\n\
-         resume with a higher one: `ralphtool resume --max-story-time 3m20s`",
+        "budget of story 1 used up: 1m40s of 1m40s\n\
+         resume with a higher budget: `ralphtool resume --max-story-time 3m20s`",
     );
 }
 
@@ -264,8 +278,8 @@ fn a_gate_that_runs_when_the_time_is_used_up_is_ended_and_the_attempt_parked() {
     assert!(over.contains(&Effect::CancelTimer { timer: gate_timer }));
     ends(
         &mut script,
-        "the time of 1m 40s is used up\n\
-         resume with a higher one: `ralphtool resume --max-time 3m20s`",
+        "budget used up: 1m40s of 1m40s\n\
+         resume with a higher budget: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -282,8 +296,8 @@ fn a_gate_on_the_checkpoint_is_bounded_by_the_time_too() {
     script.give(gate_green);
     ended_for(
         &mut script,
-        "the time of 1m 40s is used up\n\
-         resume with a higher one: `ralphtool resume --max-time 3m20s`",
+        "budget used up: 1m40s of 1m40s\n\
+         resume with a higher budget: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -307,8 +321,8 @@ fn a_gate_at_the_end_is_bounded_by_the_time_of_the_run() {
     script.give(gate_green);
     ended_for(
         &mut script,
-        "the time of 1m 40s is used up\n\
-         resume with a higher one: `ralphtool resume --max-time 3m20s`",
+        "budget used up: 1m40s of 1m40s\n\
+         resume with a higher budget: `ralphtool resume --max-time 3m20s`",
     );
 }
 
@@ -326,8 +340,8 @@ fn a_budget_used_up_by_a_story_that_is_done_keeps_the_story_and_starts_no_other(
     assert!(!effects.iter().any(is_story), "no other story begins");
     ended_for(
         &mut script,
-        "the budget of $1.00 is used up\n\
-         resume with a higher one: `ralphtool resume --max-cost 2`",
+        "budget used up: $1.00 of $1.00\n\
+         resume with a higher budget: `ralphtool resume --max-cost 2`",
     );
 
     let mut script = Script::working(limited());
@@ -390,26 +404,26 @@ fn a_resume_counts_what_the_run_and_the_story_used_before() {
     case(
         of_dollars(1.5),
         none,
-        "the budget of $1.50 is used up\n\
-         resume with a higher one: `ralphtool resume --max-cost 3`",
+        "budget used up: $1.50 of $1.50\n\
+         resume with a higher budget: `ralphtool resume --max-cost 3`",
     );
     case(
         of_seconds(300),
         none,
-        "the time of 5m is used up\n\
-         resume with a higher one: `ralphtool resume --max-time 10m`",
+        "budget used up: 5m00s of 5m00s\n\
+         resume with a higher budget: `ralphtool resume --max-time 10m`",
     );
     case(
         none,
         of_dollars(0.9),
-        "the budget of $0.90 for story `1` is used up\n\
-         resume with a higher one: `ralphtool resume --max-story-cost 1.80`",
+        "budget of story 1 used up: $0.90 of $0.90\n\
+         resume with a higher budget: `ralphtool resume --max-story-cost 1.80`",
     );
     case(
         none,
         of_seconds(200),
-        "the time of 3m 20s for story `1` is used up\n\
-         resume with a higher one: `ralphtool resume --max-story-time 6m40s`",
+        "budget of story 1 used up: 3m20s of 3m20s\n\
+         resume with a higher budget: `ralphtool resume --max-story-time 6m40s`",
     );
 }
 
@@ -438,6 +452,6 @@ fn a_wait_that_is_longer_than_the_time_of_a_story_is_not_begun() {
     script.give_all(&[was_parked, restored]);
     ended_for(
         &mut script,
-        "usage limit reached; waiting until 2027-01-15T12:01:41Z is longer than the 1m 40s allowed",
+        "usage limit until Jan 15 12:01\nusage limit reached; waiting until 2027-01-15T12:01:41Z is longer than the 1m 40s allowed",
     );
 }

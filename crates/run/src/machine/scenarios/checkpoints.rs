@@ -31,6 +31,7 @@ fn outlined(story: &str) -> StoryOutline {
         state: StoryState::Open,
         tasks_done: 0,
         tasks_total: 2,
+        tasks_deferred: 0,
     }
 }
 
@@ -266,6 +267,8 @@ fn cleanup_all_change_stashes_now_the_branch_is_finished_when_retries_are_used_u
         story: id("1"),
         kind: FailureKind::Failed,
         reason: "too hard".to_owned(),
+        attempts: 1,
+        gate: None,
     };
     assert_eq!(
         script.give_all(&[was_parked, restored]),

@@ -379,6 +379,8 @@ fn a_finish_that_fails_leaves_the_choice_open() {
         story: id("1"),
         kind: FailureKind::NoSignal,
         reason: SILENT.to_owned(),
+        attempts: 1,
+        gate: None,
     };
     assert_eq!(script.give(finished).last(), Some(&end(outcome, 1)));
 }

@@ -61,8 +61,8 @@ fn the_exit_code_is_that_of_the_first_signal() {
     assert_eq!(
         script.give(first_done),
         [
-            run_ended(Outcome::Stopped, 1, 0),
-            end(Outcome::Stopped, 143)
+            run_ended(Outcome::Terminated, 1, 0),
+            end(Outcome::Terminated, 143)
         ]
     );
 }

@@ -9,16 +9,12 @@ use ralph_agents::dialect::Output;
 use ralph_base::ids::AttemptNumber;
 use ralph_plan::change::StoryState;
 
-fn skipped(story: &str) -> [Effect; 2] {
-    let reason = "all of its open tasks are deferred";
-    [
-        warning("deferred", &format!("story `{story}` is skipped: {reason}")),
-        say(Event::StorySkipped {
-            story: id(story),
-            title: format!("Title {story}"),
-            reason: reason.to_owned(),
-        }),
-    ]
+fn deferred(story: &str) -> Effect {
+    say(Event::StorySkipped {
+        story: id(story),
+        title: format!("Title {story}"),
+        reason: "all of its tasks are deferred".to_owned(),
+    })
 }
 
 #[test]
@@ -32,12 +28,12 @@ fn nothing_left_to_do_touches_nothing() {
 }
 
 #[test]
-fn a_story_set_aside_is_skipped_once_with_a_warning_and_never_run() {
+fn a_deferred_story_is_skipped_once_and_never_run() {
     let stories = |first| [story("1", first), story("2", StoryState::Deferred)];
     let mut script = Script::start(keep());
     script.give(|ticket| backlog(ticket, &stories(StoryState::Open)));
     let effects = script.give(begin_done);
-    assert_eq!(effects[1..3], skipped("2"));
+    assert_eq!(effects[1], deferred("2"));
     script.give_all(&[agent_started, ended_complete, checked, ticked, saved]);
     assert_eq!(
         script.give(|ticket| backlog(ticket, &stories(StoryState::Done))),
@@ -49,18 +45,16 @@ fn a_story_set_aside_is_skipped_once_with_a_warning_and_never_run() {
 }
 
 #[test]
-fn only_stories_set_aside_are_nothing_to_do() {
+fn only_deferred_stories_are_nothing_to_do() {
     let stories = [
         story("1", StoryState::Done),
         story("2", StoryState::Deferred),
     ];
     let mut script = Script::start(keep());
-    let [warned, skip] = skipped("2");
     assert_eq!(
         script.give(|ticket| backlog(ticket, &stories)),
         [
-            warned,
-            skip,
+            deferred("2"),
             run_ended(Outcome::AllDone, 1, 0),
             end(Outcome::AllDone, 0)
         ]
@@ -72,13 +66,17 @@ fn a_story_done_but_for_deferred_tasks_is_named_not_skipped() {
     let mut script = Script::promised(keep());
     script.give_all(&[checked, ticked, saved]);
     let stories = [
-        story("1", StoryState::Deferred),
+        StoryView {
+            tasks_done: 1,
+            deferred_tasks: 1,
+            ..story("1", StoryState::Deferred)
+        },
         story("2", StoryState::Done),
     ];
-    let message = "story `1` is done but for its deferred tasks";
+    let message = "story `1` is done, 1 task deferred";
     let effects = script.give(|ticket| backlog(ticket, &stories));
     assert_eq!(effects[0], warning("deferred", message));
-    assert_eq!(effects[1], run_ended(Outcome::AllDone, 1, 1));
+    assert_eq!(effects[1], run_ended(Outcome::AllDone, 2, 1));
 }
 
 #[test]

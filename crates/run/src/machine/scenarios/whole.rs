@@ -135,6 +135,8 @@ fn it_uses_a_retry_and_the_story_stays_open_when_none_is_left() {
         story: id("2"),
         kind: FailureKind::Gate,
         reason: REASON.to_owned(),
+        attempts: 1,
+        gate: Some("e2e".to_owned()),
     };
     let effects = script.give(reopened);
     assert_eq!(effects[..2], [is_open_again(), run_ended(outcome, 1, 1)]);

@@ -28,6 +28,8 @@ pub struct StoryProgress {
     pub tasks_done: usize,
     /// All tasks, where they were recorded.
     pub tasks_total: usize,
+    /// Deferred tasks, where they were recorded.
+    pub tasks_deferred: usize,
     /// Its tasks as they were last recorded, from the moment work on it began.
     pub tasks: Vec<TaskOutline>,
     /// Its attempts in this run.
@@ -38,6 +40,8 @@ pub struct StoryProgress {
     pub commits: Vec<Commit>,
     /// A gate at the end opened it again; its commits stay.
     pub is_reopened: bool,
+    /// How it was completed, while the run is rewound to before it.
+    pub(super) taken_back: Option<StoryCompleted>,
     /// When work on it first began.
     pub started_at: Option<Timestamp>,
     /// Open tasks when work on it began.
@@ -62,11 +66,13 @@ impl StoryProgress {
             state: StoryStanding::Waiting,
             tasks_done: 0,
             tasks_total: 0,
+            tasks_deferred: 0,
             tasks: Vec::new(),
             attempts: Vec::new(),
             gates: Vec::new(),
             commits: Vec::new(),
             is_reopened: false,
+            taken_back: None,
             started_at: None,
             open_tasks: 0,
             spent: Duration::ZERO,
@@ -83,6 +89,39 @@ impl StoryProgress {
             total.add(&attempt.usage);
         }
         total
+    }
+
+    /// Whether it is done, before or in this run.
+    pub const fn is_done(&self) -> bool {
+        matches!(
+            self.state,
+            StoryStanding::Done | StoryStanding::Completed(_)
+        )
+    }
+
+    /// Takes note of its tasks as they are now.
+    pub(super) fn set_tasks(&mut self, tasks: &[TaskOutline]) {
+        self.tasks = tasks.to_vec();
+        if !tasks.is_empty() {
+            let deferred = tasks.iter().filter(|it| it.state == TaskState::Deferred);
+            self.tasks_deferred = deferred.count();
+        }
+    }
+
+    /// Only checkpoints with these commits stand.
+    pub(super) fn settle_checkpoint(&mut self, standing: &[String]) {
+        let stands = |it: &StoryCompleted| standing.contains(&it.commit);
+        match &self.state {
+            StoryStanding::Completed(completed) if !stands(completed) => {
+                self.taken_back = Some(completed.clone());
+                self.state = StoryStanding::Unfinished;
+            }
+            _ => {
+                if let Some(completed) = self.taken_back.take_if(|it| stands(it)) {
+                    self.state = StoryStanding::Completed(completed);
+                }
+            }
+        }
     }
 
     /// How long it was worked on so far.

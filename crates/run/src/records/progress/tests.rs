@@ -444,6 +444,7 @@ fn laid_out(resumed: bool) -> Event {
         state,
         tasks_done,
         tasks_total: 3,
+        tasks_deferred: 0,
     };
     let Event::RunStarted(RunStarted {
         change,

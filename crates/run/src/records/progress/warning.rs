@@ -61,6 +61,17 @@ impl Warning {
         }
     }
 
+    /// A story of which nothing is to be done.
+    pub(super) fn deferred(story: &StoryId, reason: &str) -> Self {
+        Self {
+            code: "deferred".to_owned(),
+            importance: Importance::Note,
+            message: reason.to_owned(),
+            story: Some(story.clone()),
+            attempt: None,
+        }
+    }
+
     /// Whether it is a reason to doubt the work, and not only about how the run went.
     pub(super) fn is_about_work(&self) -> bool {
         self.code.starts_with("tamper_") || self.code == "no_changes"

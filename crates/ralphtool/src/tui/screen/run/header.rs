@@ -230,10 +230,10 @@ impl Run {
                     }
                     _ => "",
                 };
-                let (done, total) = (self.progress.stories_done, self.progress.stories_total);
-                let open = total.saturating_sub(done);
-                let outcome = self.progress.outcome();
-                let why = outcome.map(|it| format!(": {}", words::outcome(it, open)));
+                let why = self.progress.outcome().map(|_| {
+                    let headline = self.progress.closing_headline(self.zone());
+                    format!(": {}", clean(&headline))
+                });
                 let why = why.unwrap_or_default();
                 Now::new(
                     Span::styled("the run is over", STRONG),

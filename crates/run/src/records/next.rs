@@ -1,0 +1,158 @@
+//! What to type after a run: only steps that do something where the run stands.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::event::FinishChoice;
+use super::outcome::Outcome;
+use super::progress::{Progress, StoryProgress, StoryStanding};
+use super::state::{Place, RunState};
+use crate::words::count;
+use ralph_base::shell::quoted;
+
+/// The command that shows what happened in the last run.
+pub const LOG: &str = "ralphtool log last";
+
+/// Something to type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct NextStep {
+    /// The command.
+    pub command: String,
+    /// What it does.
+    pub why: String,
+}
+
+impl NextStep {
+    /// A command and what it does.
+    pub fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            why: why.into(),
+        }
+    }
+}
+
+/// What to type after a run that is not at work, the likeliest first.
+pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep> {
+    let log = NextStep::new(LOG, "shows what happened");
+    if progress.header.is_none() {
+        return vec![
+            NextStep::new("ralphtool doctor", "checks what a run needs"),
+            log,
+        ];
+    }
+    let finish = progress.finished(place);
+    let mut steps = look(progress);
+    match finish {
+        // Its end is not recorded yet: the next command completes the record.
+        None if !place.is_open => steps.push(log),
+        Some(FinishChoice::Keep) | None => {
+            steps.extend(resume(progress, state));
+            steps.push(finish_step(progress, finish));
+            steps.push(log);
+        }
+        Some(_) => {
+            steps.extend(start_again(progress));
+            steps.push(log);
+            steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
+        }
+    }
+    steps
+}
+
+/// How to continue the run, if something is left to do in it.
+pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
+    let command = |flags: &str| format!("ralphtool resume{flags}");
+    if state == RunState::Interrupted {
+        let why = "repairs what the interruption left, and continues";
+        return Some(NextStep::new(command(""), why));
+    }
+    let Some(story) = first_open(progress) else {
+        // Old records do not list the stories.
+        let is_left = progress.stories.is_empty() && progress.story_counts().open > 0;
+        return is_left.then(|| NextStep::new(command(""), "continues with what is left"));
+    };
+    let id = &story.id;
+    let step = match progress.outcome() {
+        Some(Outcome::BudgetUsedUp { flags, .. }) => {
+            let why = format!("continues with story {id} and a higher budget");
+            NextStep::new(command(&format!(" {flags}")), why)
+        }
+        Some(Outcome::Exhausted { story, .. }) => {
+            let retries = progress.header.as_ref().map_or(0, |it| it.max_retries);
+            let more = count(retries.saturating_add(1), "more attempt");
+            let why = format!("tries story {story} again, with up to {more}");
+            NextStep::new(command(""), why)
+        }
+        Some(Outcome::NotLoggedIn { .. }) => {
+            let why = format!("continues with story {id}, once the agent is logged in");
+            NextStep::new(command(""), why)
+        }
+        Some(Outcome::UsageLimit { .. }) => {
+            let why = format!("continues with story {id}, once the limit has ended");
+            NextStep::new(command(""), why)
+        }
+        _ => NextStep::new(command(""), format!("continues with story {id}")),
+    };
+    Some(step)
+}
+
+/// The first story that is left to do.
+fn first_open(progress: &Progress) -> Option<&StoryProgress> {
+    let mut stories = progress.stories.iter();
+    stories.find(|it| !it.is_done() && it.state != StoryStanding::Deferred)
+}
+
+/// How to look into a story that failed, and help its next attempt.
+fn look(progress: &Progress) -> Vec<NextStep> {
+    let (Some(Outcome::Exhausted { story, .. }), Some(failure)) =
+        (progress.outcome(), &progress.last_failure)
+    else {
+        return Vec::new();
+    };
+    if progress.is_rewound() || failure.story != *story {
+        return Vec::new();
+    }
+    let parked = &failure.parked;
+    let mut steps = vec![NextStep::new(
+        format!("ralphtool attempts show {parked}"),
+        "the last attempt: why it failed, and its changes",
+    )];
+    if let Some(header) = &progress.header {
+        steps.push(NextStep::new(
+            format!("ralphtool learnings edit {}", word(&header.change)),
+            "add a hint for the next attempt",
+        ));
+    }
+    steps
+}
+
+/// A new run of a change with work left, after the last run was finished.
+fn start_again(progress: &Progress) -> Option<NextStep> {
+    let story = first_open(progress)?;
+    let change = progress.header.as_ref().map(|it| word(&it.change))?;
+    Some(NextStep::new(
+        format!("ralphtool loop {change}"),
+        format!("continues with story {}", story.id),
+    ))
+}
+
+/// A name as one word of a shell.
+fn word(name: &str) -> String {
+    quoted(Path::new(name))
+}
+
+fn finish_step(progress: &Progress, finish: Option<FinishChoice>) -> NextStep {
+    match (finish, &progress.header) {
+        (Some(_), Some(header)) => NextStep::new(
+            "ralphtool finish --cleanup",
+            format!(
+                "returns to {} and keeps the work as uncommitted changes",
+                header.original
+            ),
+        ),
+        _ => NextStep::new("ralphtool finish", "ends the run: cleanup, keep or abandon"),
+    }
+}

@@ -1,0 +1,426 @@
+//! Why a run ended, and the headline that says so in every command and on every screen.
+
+use jiff::{Timestamp, Zoned};
+use serde::{Deserialize, Serialize};
+
+use super::counts::StoryCounts;
+use crate::policy::budget::UsedUp;
+use crate::words::{clock_time, count, quoted};
+use ralph_base::ids::StoryId;
+pub use ralph_vault::outcome::FailureKind;
+
+/// What to do about a gate that cannot run.
+const GATE_BROKEN_HINT: &str = "correct its `run`, install the program, or activate the environment that has it; if a \
+                                story is to write it, set `baseline = false` on the gate";
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every story is done or deferred.
+    AllDone,
+    /// The one story that was asked for is done.
+    StoryDone,
+    /// The work is done, but gates that were red before it are still red.
+    Unverified {
+        /// Names of the gates.
+        gates: Vec<String>,
+    },
+    /// Every story is done or deferred, except those the user skipped.
+    Skipped {
+        /// The stories that were skipped and are open.
+        stories: Vec<StoryId>,
+    },
+    /// A story used up its retries.
+    Exhausted {
+        /// The story.
+        story: StoryId,
+        /// Kind of its last failure.
+        kind: FailureKind,
+        /// Reason of its last failure.
+        reason: String,
+        /// How many attempts were made; 0 if that was not recorded.
+        #[serde(default)]
+        attempts: u32,
+        /// The gate that failed the last attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<String>,
+    },
+    /// A gate cannot run: its program is missing. Nothing was checked.
+    GateBroken {
+        /// The gate.
+        gate: String,
+        /// How it ended, and the last lines that it printed.
+        reason: String,
+    },
+    /// The user stopped it.
+    Stopped,
+    /// Its terminal was closed (SIGHUP).
+    TerminalClosed,
+    /// A signal ended it (SIGTERM).
+    Terminated,
+    /// The budget of the run or of a story is used up.
+    BudgetUsedUp {
+        /// The story whose budget it is; none if it is the run's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        story: Option<StoryId>,
+        /// What was used: `$0.31`, `1.2M tokens`, `2h05m`.
+        used: String,
+        /// What may be used.
+        limit: String,
+        /// The flags of `resume` that raise it.
+        flags: String,
+    },
+    /// No agent is logged in, or none may work.
+    NotLoggedIn {
+        /// The agent that refused last.
+        agent: String,
+        /// What the agents said.
+        reason: String,
+    },
+    /// A usage limit lasts longer than the run may wait.
+    UsageLimit {
+        /// When it ends.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        until: Timestamp,
+        /// What the agent said, and how long the run may wait.
+        reason: String,
+    },
+    /// A limit ended the run. Only in records of older versions.
+    Limited {
+        /// The reason, in words.
+        reason: String,
+    },
+    /// Git or the system failed; the hint says what to do.
+    Broken {
+        /// What was tried and what happened.
+        reason: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+/// Groups of outcomes that are shown, and can be continued, in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutcomeKind {
+    /// The work is done.
+    Done,
+    /// The work is done, with something to look at.
+    DoneWithWarning,
+    /// The run was stopped from outside.
+    Stopped,
+    /// A budget, a login or a usage limit ended it.
+    Limited,
+    /// A story or a step failed.
+    Failed,
+}
+
+impl From<UsedUp> for Outcome {
+    fn from(used_up: UsedUp) -> Self {
+        Self::BudgetUsedUp {
+            story: used_up.story,
+            used: used_up.used,
+            limit: used_up.limit,
+            flags: used_up.flags,
+        }
+    }
+}
+
+/// What keeps work that is done from being verified.
+pub fn red_since_before(gates: &[String]) -> String {
+    let noun = if gates.len() == 1 { "gate" } else { "gates" };
+    format!("{noun} {} red since before the run", quoted(gates))
+}
+
+impl Outcome {
+    /// Whether a run that ended like this, and was not finished, can be resumed.
+    pub const fn can_go_on(&self) -> bool {
+        match self.kind() {
+            OutcomeKind::Stopped | OutcomeKind::Limited => true,
+            OutcomeKind::Done => false,
+            OutcomeKind::DoneWithWarning => matches!(self, Self::Skipped { .. }),
+            OutcomeKind::Failed => matches!(self, Self::Exhausted { .. } | Self::GateBroken { .. }),
+        }
+    }
+
+    /// Whether the work that was asked for is done, verified or not.
+    pub const fn is_done(&self) -> bool {
+        matches!(
+            self,
+            Self::AllDone | Self::StoryDone | Self::Unverified { .. }
+        )
+    }
+
+    /// The group it belongs to.
+    pub const fn kind(&self) -> OutcomeKind {
+        match self {
+            Self::AllDone | Self::StoryDone => OutcomeKind::Done,
+            Self::Unverified { .. } | Self::Skipped { .. } => OutcomeKind::DoneWithWarning,
+            Self::Stopped | Self::TerminalClosed | Self::Terminated => OutcomeKind::Stopped,
+            Self::BudgetUsedUp { .. }
+            | Self::NotLoggedIn { .. }
+            | Self::UsageLimit { .. }
+            | Self::Limited { .. } => OutcomeKind::Limited,
+            Self::Exhausted { .. } | Self::GateBroken { .. } | Self::Broken { .. } => {
+                OutcomeKind::Failed
+            }
+        }
+    }
+
+    /// The cause in one line; `ended` is when and where the run ended.
+    pub fn headline(&self, stories: &StoryCounts, ended: &Zoned) -> String {
+        match self {
+            Self::AllDone => all_done(stories),
+            Self::StoryDone => "the story is done".to_owned(),
+            Self::Unverified { gates } => {
+                format!("done, but not verified: {}", red_since_before(gates))
+            }
+            Self::Skipped { stories } => {
+                format!("done, except {} you skipped", count(stories.len(), "story"))
+            }
+            Self::Exhausted {
+                story,
+                kind,
+                attempts,
+                gate,
+                ..
+            } => {
+                let cause = match gate {
+                    Some(gate) => format!("gate `{gate}`"),
+                    None => failure(*kind).to_owned(),
+                };
+                let after = match attempts {
+                    0 => "all its attempts".to_owned(),
+                    made => count(*made, "attempt"),
+                };
+                format!("story {story} failed after {after} ({cause})")
+            }
+            Self::GateBroken { gate, .. } => format!("gate `{gate}` cannot run"),
+            Self::Stopped => "stopped by you".to_owned(),
+            Self::TerminalClosed => "stopped: the terminal was closed (SIGHUP)".to_owned(),
+            Self::Terminated => "stopped by a signal (SIGTERM)".to_owned(),
+            Self::BudgetUsedUp {
+                story, used, limit, ..
+            } => match story {
+                None => format!("budget used up: {used} of {limit}"),
+                Some(story) => format!("budget of story {story} used up: {used} of {limit}"),
+            },
+            Self::NotLoggedIn { agent, reason } if is_about_login(reason) => {
+                format!("not logged in: agent `{agent}`")
+            }
+            Self::NotLoggedIn { agent, reason } => {
+                let said = reason.lines().next().unwrap_or_default();
+                format!("agent `{agent}` was refused: {said}")
+            }
+            Self::UsageLimit { until, .. } => {
+                format!("usage limit until {}", clock_time(*until, ended))
+            }
+            Self::Limited { .. } => "stopped at a limit".to_owned(),
+            Self::Broken { .. } => "git or the system failed".to_owned(),
+        }
+    }
+
+    /// The lines below the headline.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::AllDone
+            | Self::StoryDone
+            | Self::Unverified { .. }
+            | Self::Skipped { .. }
+            | Self::Stopped
+            | Self::TerminalClosed
+            | Self::Terminated
+            | Self::BudgetUsedUp { .. } => None,
+            Self::Exhausted { reason, .. }
+            | Self::GateBroken { reason, .. }
+            | Self::NotLoggedIn { reason, .. }
+            | Self::UsageLimit { reason, .. }
+            | Self::Limited { reason }
+            | Self::Broken { reason, .. } => Some(reason),
+        }
+    }
+
+    /// What to do about it, where the run said so.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::BudgetUsedUp { flags, .. } => Some(format!(
+                "resume with a higher budget: `ralphtool resume {flags}`"
+            )),
+            Self::GateBroken { .. } => Some(GATE_BROKEN_HINT.to_owned()),
+            Self::Broken { hint, .. } => Some(hint.clone()),
+            _ => None,
+        }
+    }
+}
+
+fn all_done(stories: &StoryCounts) -> String {
+    match stories.deferred_in_words() {
+        None => "all stories are done".to_owned(),
+        Some(deferred) if stories.done + stories.deferred < stories.total => {
+            format!("done, {deferred}")
+        }
+        Some(deferred) if stories.deferred > 0 => format!("done, {deferred}"),
+        Some(deferred) => format!("all stories are done, {deferred}"),
+    }
+}
+
+/// Whether an agent that refuses to work means its login; if not, it may be credit or the model.
+fn is_about_login(reason: &str) -> bool {
+    let reason = reason.to_lowercase();
+    let words = [
+        "log in",
+        "login",
+        "logged in",
+        "api key",
+        "authenticat",
+        "unauthorized",
+        "401",
+    ];
+    words.iter().any(|word| reason.contains(word))
+}
+
+/// What ended an attempt.
+pub const fn failure(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Failed => "the agent reported failure",
+        FailureKind::Gate => "a gate failed",
+        FailureKind::Tasks => "tasks are missing or still open",
+        FailureKind::Tamper => "the agent changed tests, the plan or gates",
+        FailureKind::NoSignal => "the agent ended without a promise",
+        FailureKind::Crashed => "the agent crashed",
+        FailureKind::Silent => "the agent was silent for too long",
+        FailureKind::Timeout => "the agent took too long",
+        FailureKind::Overflow => "the conversation outgrew the model's context",
+        FailureKind::Limit => "the agent hit a limit",
+        FailureKind::Auth => "the agent's login, API key or model was rejected",
+        FailureKind::Budget => "the budget is used up",
+        FailureKind::Stopped => "the run was stopped",
+        FailureKind::Interrupted => "the run was interrupted",
+        FailureKind::Skipped => "you skipped the story",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn headline(outcome: &Outcome) -> String {
+        let ended: Zoned = "2026-11-15T23:10:00+00:00[UTC]".parse().unwrap();
+        let stories = StoryCounts {
+            total: 3,
+            done: 3,
+            ..StoryCounts::default()
+        };
+        outcome.headline(&stories, &ended)
+    }
+
+    fn exhausted(kind: FailureKind, attempts: u32, gate: Option<&str>) -> Outcome {
+        Outcome::Exhausted {
+            story: StoryId("2".to_owned()),
+            kind,
+            reason: "why".to_owned(),
+            attempts,
+            gate: gate.map(str::to_owned),
+        }
+    }
+
+    fn refused(reason: &str) -> Outcome {
+        Outcome::NotLoggedIn {
+            agent: "claude".to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn limit(until: &str) -> Outcome {
+        Outcome::UsageLimit {
+            until: until.parse().unwrap(),
+            reason: "limit".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_headline_names_the_cause() {
+        let budget = |story: Option<&str>| Outcome::BudgetUsedUp {
+            story: story.map(|it| StoryId(it.to_owned())),
+            used: "$0.31".to_owned(),
+            limit: "$0.30".to_owned(),
+            flags: "--max-cost 0.60".to_owned(),
+        };
+        let cases = [
+            (Outcome::AllDone, "all stories are done"),
+            (
+                exhausted(FailureKind::Gate, 3, Some("tests")),
+                "story 2 failed after 3 attempts (gate `tests`)",
+            ),
+            (
+                exhausted(FailureKind::Failed, 1, None),
+                "story 2 failed after 1 attempt (the agent reported failure)",
+            ),
+            (Outcome::Stopped, "stopped by you"),
+            (
+                Outcome::TerminalClosed,
+                "stopped: the terminal was closed (SIGHUP)",
+            ),
+            (budget(None), "budget used up: $0.31 of $0.30"),
+            (
+                budget(Some("2")),
+                "budget of story 2 used up: $0.31 of $0.30",
+            ),
+            (
+                refused("Not logged in · Please run /login"),
+                "not logged in: agent `claude`",
+            ),
+            (
+                refused("Credit balance is too low"),
+                "agent `claude` was refused: Credit balance is too low",
+            ),
+            (limit("2026-11-15T23:40:00Z"), "usage limit until 23:40"),
+            (
+                limit("2026-11-16T03:40:00Z"),
+                "usage limit until Nov 16 03:40",
+            ),
+        ];
+        for (outcome, want) in cases {
+            assert_eq!(headline(&outcome), want);
+        }
+    }
+
+    #[test]
+    fn deferred_work_is_part_of_the_headline() {
+        let ended: Zoned = "2026-11-15T23:10:00+00:00[UTC]".parse().unwrap();
+        let line = |done, deferred, tasks_deferred| {
+            let stories = StoryCounts {
+                total: done + deferred,
+                done,
+                deferred,
+                tasks_deferred,
+                ..StoryCounts::default()
+            };
+            Outcome::AllDone.headline(&stories, &ended)
+        };
+        assert_eq!(line(2, 0, 0), "all stories are done");
+        assert_eq!(line(2, 0, 3), "all stories are done, 3 tasks deferred");
+        assert_eq!(line(2, 1, 3), "done, 1 story and 3 tasks deferred");
+        assert_eq!(line(0, 1, 0), "done, 1 story deferred");
+    }
+
+    #[test]
+    fn outcomes_of_older_records_are_read() {
+        let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
+        assert_eq!(read(r#"{"why":"stopped"}"#), Outcome::Stopped);
+        assert_eq!(
+            read(r#"{"why":"limited","reason":"r"}"#),
+            Outcome::Limited {
+                reason: "r".to_owned()
+            }
+        );
+        assert_eq!(
+            headline(&read(
+                r#"{"why":"exhausted","story":"2","kind":"gate","reason":"r"}"#
+            )),
+            "story 2 failed after all its attempts (a gate failed)"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! The figures and the headline of a run: one fold, from which every command and screen takes them.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::{AttemptStanding, Progress, StoryProgress, StoryStanding};
+use crate::records::counts::StoryCounts;
+use crate::records::event::FinishChoice;
+use crate::records::state::{Place, RunState};
+use ralph_agents::agent_event::Usage;
+
+/// What a run has done and used so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// The stories of its change.
+    pub stories: StoryCounts,
+    /// Attempts that were started, of all its parts.
+    pub attempts: u32,
+    /// Attempts that did not complete their story.
+    pub failed_attempts: u32,
+    /// How long it was at work.
+    pub time: Duration,
+    /// Tokens and cost.
+    pub usage: Usage,
+    /// Paths it changed; none before its branch was finished.
+    pub changed_files: Option<usize>,
+    /// What the user should know, without notes.
+    pub warnings: usize,
+}
+
+impl Progress {
+    /// The figures; `now` is the time if the run is at work, none if it is not.
+    pub fn figures(&self, now: Option<Timestamp>) -> Figures {
+        let attempts = self.stories.iter().flat_map(|story| &story.attempts);
+        let failed = attempts.filter(|it| match it.state {
+            AttemptStanding::Failed(_) | AttemptStanding::Interrupted => true,
+            AttemptStanding::Running => now.is_none(),
+            AttemptStanding::Succeeded => false,
+        });
+        Figures {
+            stories: self.story_counts(),
+            attempts: self.attempts,
+            failed_attempts: u32::try_from(failed.count()).unwrap_or(u32::MAX),
+            time: match now {
+                Some(now) => self.elapsed(now),
+                None => self.time_at_work(),
+            },
+            usage: self.usage(),
+            changed_files: self.finish.as_ref().map(|finish| finish.changed_files),
+            warnings: self.important_warnings().count(),
+        }
+    }
+
+    /// How many stories are done, deferred, skipped and open.
+    pub fn story_counts(&self) -> StoryCounts {
+        let count = |is_it: &dyn Fn(&StoryProgress) -> bool| {
+            self.stories.iter().filter(|story| is_it(story)).count()
+        };
+        let deferred = count(&|it| it.state == StoryStanding::Deferred);
+        let skipped = count(&|it| matches!(it.state, StoryStanding::Skipped { .. }));
+        let settled = self.stories_done + deferred + skipped;
+        let done = self.stories.iter().filter(|story| story.is_done());
+        StoryCounts {
+            total: self.stories_total,
+            done: self.stories_done,
+            deferred,
+            skipped,
+            open: self.stories_total.saturating_sub(settled),
+            tasks_deferred: done.map(|story| story.tasks_deferred).sum(),
+        }
+    }
+
+    /// How the run stands, or why it ended, in one line.
+    pub fn headline(&self, state: RunState, zone: &TimeZone) -> String {
+        if let (RunState::Rewound, Some(story)) = (state, &self.rewound) {
+            return format!("rewound to before story {story}");
+        }
+        let ended = self.ended_at.zip(self.outcome());
+        match ended {
+            Some((at, outcome)) => {
+                outcome.headline(&self.story_counts(), &at.to_zoned(zone.clone()))
+            }
+            None => state.word().to_owned(),
+        }
+    }
+
+    /// Why the run ended, in one line.
+    pub fn closing_headline(&self, zone: &TimeZone) -> String {
+        self.headline(RunState::of(self, Place::AT_REST), zone)
+    }
+
+    /// What became of the branch; nothing if that was undone.
+    pub fn finished(&self, place: Place) -> Option<FinishChoice> {
+        let finish = self.finish.as_ref().filter(|_| !place.is_open);
+        finish.map(|finish| finish.choice)
+    }
+
+    /// Whether the run was rewound to before a story that was done.
+    pub const fn is_rewound(&self) -> bool {
+        self.rewound.is_some()
+    }
+
+    /// The run was moved to other checkpoints: these are the commits of those that stand.
+    pub(super) fn on_moved(&mut self, checkpoints: &[String]) {
+        for story in &mut self.stories {
+            story.settle_checkpoint(checkpoints);
+        }
+        let rewound = self.stories.iter().find(|it| it.taken_back.is_some());
+        self.rewound = rewound.map(|story| story.id.clone());
+        self.stories_done = self.stories.iter().filter(|it| it.is_done()).count();
+    }
+}

@@ -1,0 +1,48 @@
+//! Which checkpoints count after each rewind and each undo of a run.
+
+use super::run_state::RunState;
+use super::steps::{Line, MoveKind, Step};
+use crate::git::object_id::ObjectId;
+use ralph_base::ids::{RunId, StoryId};
+
+/// Where a rewind or an undo left a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// The line of the journal that says so.
+    pub line: usize,
+    /// The story it was rewound to; none for an undo.
+    pub story: Option<StoryId>,
+    /// The commits of the checkpoints that count.
+    pub checkpoints: Vec<ObjectId>,
+    /// Whether the run is open.
+    pub is_open: bool,
+}
+
+/// The rewinds and undos of a run, in order.
+pub fn moves_of(lines: &[Line], run: &RunId) -> Vec<Moved> {
+    let mut state = RunState::default();
+    let mut moves = Vec::new();
+    for (line, it) in lines.iter().enumerate() {
+        let moving = state.moving.as_ref().filter(|(of, _)| of == run);
+        let kind = moving.map(|(_, intent)| intent.kind.clone());
+        state.apply(it);
+        if it.step != Step::Moved {
+            continue;
+        }
+        let story = match kind {
+            Some(MoveKind::Rewind { story, .. }) => Some(StoryId(story)),
+            Some(MoveKind::Undo) => None,
+            _ => continue,
+        };
+        let Some(stands) = state.last_run().filter(|last| last.intent.run == *run) else {
+            continue;
+        };
+        moves.push(Moved {
+            line,
+            story,
+            checkpoints: stands.saved.iter().map(|saved| saved.commit).collect(),
+            is_open: state.current.is_some(),
+        });
+    }
+    moves
+}
