@@ -201,6 +201,10 @@ fn commands(attempts: &[String], has_branch: bool) -> Vec<(String, &'static str)
             typed(&format!("attempts diff {name}")),
             "what it had changed",
         ));
+        commands.push((
+            typed(&format!("attempts transcript {name}")),
+            "what the agent said and did",
+        ));
     }
     commands.push((typed("status"), "where the run stands, and what is next"));
     if has_branch {
@@ -209,7 +213,7 @@ fn commands(attempts: &[String], has_branch: bool) -> Vec<(String, &'static str)
             "bring the changes to `main`, uncommitted",
         ));
     }
-    commands.push((typed("undo"), "undo that"));
+    commands.push((typed("undo"), "undo the finish"));
     commands
 }
 
