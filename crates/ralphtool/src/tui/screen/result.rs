@@ -19,10 +19,10 @@ use crate::tui::step::Step;
 use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
-use crate::ui::text::clean;
+use crate::ui::text::{clean, clean_lines};
 use crate::ui::words;
 use ralph_plan::change::Change;
-use ralph_run::records::event::{FinishChoice, Finished, GateResult};
+use ralph_run::records::event::{FinishChoice, Finished, GateResult, Outcome};
 use ralph_run::records::progress::{AttemptStanding, Importance, Progress, StoryProgress};
 use ralph_vault::diff::Diff;
 
@@ -31,6 +31,9 @@ const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 
 /// The place of the changed files among them.
 const FILES: usize = 1;
+
+/// How many lines of a reason are shown.
+const REASON_LINES: usize = 4;
 
 /// How far an undo of what was done with the branch has come.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -234,10 +237,10 @@ impl ResultScreen {
             (Undo::Asked, _) => vec![wrap::styled("Undoing…", ACTIVE)],
             (Undo::No, None) => vec![wrap::styled("the run is not finished", WARN)],
             (Undo::No, Some(finish)) => {
-                vec![
-                    wrap::styled(done_with_branch(finish), GOOD),
-                    next_line(progress, finish),
-                ]
+                let mut lines = broken_gate(progress);
+                lines.push(wrap::styled(done_with_branch(finish), GOOD));
+                lines.push(next_line(progress, finish));
+                lines
             }
         }
     }
@@ -263,6 +266,20 @@ fn done_with_branch(finish: &Finished) -> String {
         FinishChoice::Reword => format!("✓ On {head}, one commit per story"),
         FinishChoice::Abandon => format!("✓ Everything is as before, on {head}"),
     }
+}
+
+/// Why a run ended that never started an agent: nobody was asked what to do with its branch.
+fn broken_gate(progress: &Progress) -> Vec<Line<'static>> {
+    let Some(outcome @ Outcome::GateBroken { gate, reason }) = progress.outcome() else {
+        return Vec::new();
+    };
+    let headline = format!("✗ gate `{}` cannot run", clean(gate));
+    let mut lines = vec![wrap::styled(headline, BAD)];
+    let reason = clean_lines(reason).into_iter().take(REASON_LINES);
+    lines.extend(reason.map(|line| Line::from(format!("  {line}"))));
+    let hint = outcome.hint();
+    lines.extend(hint.map(|hint| wrap::styled(format!("→ {hint}"), DIM)));
+    lines
 }
 
 /// What to type next, and that it can be undone.

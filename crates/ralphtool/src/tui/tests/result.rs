@@ -17,6 +17,7 @@ super::scenes!(
         files,
         file_folded,
         tasks_after_abandon,
+        gate_broken,
         after_squash,
         undone,
         undo_refused,
@@ -51,6 +52,15 @@ fn file_folded(stage: &mut Stage) {
 fn tasks_after_abandon(stage: &mut Stage) {
     over(stage, Outcome::Stopped, 2);
     stage.keys("ay").hear(1, finished(FinishChoice::Abandon));
+}
+
+fn gate_broken(stage: &mut Stage) {
+    let outcome = Outcome::GateBroken {
+        gate: "tests".to_owned(),
+        reason: "exit code 127: command not found\nsh: 1: pytset: not found".to_owned(),
+    };
+    over(stage, outcome, 0);
+    stage.hear(1, finished(FinishChoice::Abandon));
 }
 
 fn after_squash(stage: &mut Stage) {
