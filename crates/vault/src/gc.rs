@@ -89,7 +89,7 @@ impl Vault {
                 }
             }
             Err(error) => {
-                let note = format!("copies of files are not touched: {error}");
+                let note = format!("copies of files skipped: {error}");
                 found.notes.push(note);
             }
         }

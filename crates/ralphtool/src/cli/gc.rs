@@ -21,9 +21,9 @@ use ralph_vault::other_vaults::Scope;
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool gc --dry-run            what would be removed, and how much space it takes
+  ralphtool gc --dry-run            show what would be removed, and its size
   ralphtool gc --older-than 7d      runs that ended more than a week ago
-  ralphtool gc --all-vaults --yes   also those of work trees that no longer exist
+  ralphtool gc --all-vaults --yes   also vaults of work trees that no longer exist
   ralphtool gc --forget repo-1a2b3c4d5e6f
                                     one vault with kept runs and parked attempts in it";
 
@@ -115,8 +115,8 @@ fn write(page: &mut Page, report: &Housekeeping, now: Timestamp) {
         return write_done(page, report);
     }
     page.styled(STRONG, format!("vault {}", clean(&report.vault)));
-    page.line(format!("  size   {}", bytes(report.bytes_before)));
-    page.line(format!("  stays  {}", count(report.kept_runs, "run")));
+    page.line(format!("  size     {}", bytes(report.bytes_before)));
+    page.line(format!("  keeping  {}", count(report.kept_runs, "run")));
     write_runs(page, &report.runs, now);
     write_rest(page, report);
     if !report.vaults.is_empty() {
@@ -133,7 +133,7 @@ fn write(page: &mut Page, report: &Housekeeping, now: Timestamp) {
         return page.line("nothing to remove");
     }
     let after = bytes(report.bytes_after);
-    page.line(format!("the vault would then take up about {after}"));
+    page.line(format!("the vault would then use about {after}"));
 }
 
 fn write_done(page: &mut Page, report: &Housekeeping) {
@@ -142,7 +142,7 @@ fn write_done(page: &mut Page, report: &Housekeeping) {
     let own = report.bytes_before.saturating_sub(report.bytes_after);
     let (freed, after) = (bytes(of_vaults + own), bytes(report.bytes_after));
     page.line(format!(
-        "removed: {freed} freed, the vault takes up {after}"
+        "removed: {freed} freed, the vault now uses {after}"
     ));
 }
 
@@ -170,13 +170,13 @@ fn write_runs(page: &mut Page, runs: &[RunRow], now: Timestamp) {
 
 fn write_rest(page: &mut Page, report: &Housekeeping) {
     let mut rest = vec![
-        ("leftovers of no run", report.orphans),
-        ("copies no snapshot needs", report.copies),
-        ("objects nothing needs", report.store.gone()),
+        ("files of no run", report.orphans),
+        ("copies without snapshot", report.copies),
+        ("unneeded objects", report.store.gone()),
     ];
     rest.retain(|(_, tally)| tally.count > 0);
     if !rest.is_empty() {
-        page.heading("what no run needs");
+        page.heading("not needed by any run");
     }
     for (what, tally) in rest {
         let (count, size) = (tally.count, bytes(tally.bytes));
@@ -185,15 +185,13 @@ fn write_rest(page: &mut Page, report: &Housekeeping) {
     if let StoreRow::LeftAlone { reason } = &report.store {
         let (note, reason) = (page.paint(WARN, "note:"), clean(reason));
         page.blank();
-        page.line(format!(
-            "{note} objects of the store are not touched: {reason}"
-        ));
+        page.line(format!("{note} object store skipped: {reason}"));
     }
 }
 
 fn write_vault(page: &mut Page, row: &VaultRow, now: Timestamp) {
     let kind = match (row.kind, &row.work_tree) {
-        (VaultKind::SetAside, _) => "set aside for a new repository".to_owned(),
+        (VaultKind::SetAside, _) => "replaced by the vault of a new repository".to_owned(),
         (VaultKind::Vanished, Some(tree)) => format!("`{tree}` is gone"),
         (VaultKind::Away, Some(tree)) => format!("`{tree}` is not there at the moment"),
         (_, Some(tree)) => format!("of `{tree}`"),
@@ -203,7 +201,7 @@ fn write_vault(page: &mut Page, row: &VaultRow, now: Timestamp) {
     let used = used.unwrap_or_else(|| "never used".to_owned());
     let fate = match &row.fate {
         Fate::Goes => "to remove".to_owned(),
-        Fate::Stays { reason } => format!("stays: {reason}"),
+        Fate::Stays { reason } => format!("kept: {reason}"),
     };
     page.line(format!("  {}", page.paint(NAME, clean(&row.folder))));
     let parts = format!("{kind}, {used}, {}, {fate}", bytes(row.bytes));

@@ -530,10 +530,7 @@ fn attempts_of_a_story_that_no_run_has_are_an_error() {
         "error: no run here has a story `foo`\n  hint: known stories: 1, 2\n"
     );
     refused(&sandbox, &["attempts", "foo", "--all", "--json"]);
-    has(
-        &ok(&sandbox, &["attempts", "1"]),
-        "no attempt of story 1 is parked here",
-    );
+    has(&ok(&sandbox, &["attempts", "1"]), "no attempt of story 1");
 }
 
 #[test]

@@ -64,8 +64,7 @@ impl<'a> Folders<'a> {
             notes: Vec::new(),
         };
         if found.cut.is_none() && !lines.is_empty() {
-            let note =
-                "the clock was set back between runs: entries that name no run are not touched";
+            let note = "the clock was set back between runs: entries that name no run are skipped";
             found.notes.push(note.to_owned());
         }
         found.sort_snapshots(vault, lines)?;
@@ -114,7 +113,7 @@ impl<'a> Folders<'a> {
         let stay = match with_parents(vault, named) {
             Ok(snapshots) => snapshots,
             Err(error) => {
-                let note = format!("snapshots are not touched: {error}");
+                let note = format!("snapshots skipped: {error}");
                 self.notes.push(note);
                 return Ok(());
             }

@@ -378,7 +378,7 @@ fn existing_tip(current: &Current, refs: &Refs) -> Result<ObjectId> {
         let (branch, commit) = (short(&current.intent.branch), current.commit);
         CheckpointError::refused(
             format!("the branch `{branch}` no longer exists; nothing was changed"),
-            format!("bring it back with `git branch {branch} {commit}`, then finish again"),
+            format!("restore it with `git branch {branch} {commit}`, then finish again"),
         )
     })
 }
@@ -410,8 +410,8 @@ fn original_moved(current: &Current, name: &str, began: Option<ObjectId>) -> Che
             current.intent.change
         ),
         format!(
-            "to give its new commits up too, put it back with {back} and abandon again; \
-             else `ralphtool finish --cleanup` brings the work onto it"
+            "`ralphtool finish --cleanup` merges the work into it, uncommitted; to discard its new \
+             commits as well, reset it with {back} and abandon again"
         ),
     )
 }

@@ -51,7 +51,7 @@ impl Repo {
                     short(name)
                 ),
                 format!(
-                    "bring it back with `git branch {} {began}`, or keep `{}`",
+                    "restore it with `git branch {} {began}`, or keep `{}`",
                     short(name),
                     short(&current.intent.branch)
                 ),

@@ -1,6 +1,8 @@
 //! Submodules in which an attempt left work that it did not commit there: a checkpoint holds the commit
 //! of a submodule, so that such work is in no commit.
 
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
@@ -12,6 +14,7 @@ use crate::tree::manifest::Kind;
 use crate::tree::scanned::{Scanned, under_any};
 use crate::vault::Vault;
 use ralph_base::files::{copy_with_time, read_line_file};
+use ralph_base::sparse::is_mostly_holes;
 
 impl Vault {
     /// Submodules with files that changed since the checkpoint and are not committed there.
@@ -32,7 +35,7 @@ impl Vault {
     fn uncommitted_in(&self, module: &[u8]) -> Result<Vec<Vec<u8>>> {
         let repo = &self.repo;
         let place = absolute(&repo.places.repository.work_tree, module);
-        let Some(git_dir) = git_dir_of(&place) else {
+        let Some(git_dir) = git_dir_of(&place).filter(|folder| has_plain_files(folder)) else {
             return Ok(Vec::new());
         };
         let index = repo.places.vault.scratch("module-index");
@@ -83,6 +86,16 @@ fn git_dir_of(place: &Path) -> Option<PathBuf> {
     let text = read_line_file(&pointer).ok()?;
     let folder = text.trim_ascii_end().strip_prefix(b"gitdir: ")?;
     Some(normal(&absolute(place, folder)))
+}
+
+/// False where git would wait for a pipe, or read all of one long hole: a save restores such files.
+fn has_plain_files(git_dir: &Path) -> bool {
+    let is_plain = |entry: fs::DirEntry| {
+        let found = entry.metadata();
+        found.is_ok_and(|it| !(it.file_type().is_fifo() || it.is_file() && is_mostly_holes(&it)))
+    };
+    let listing = fs::read_dir(git_dir).into_iter().flatten();
+    listing.flatten().all(is_plain)
 }
 
 /// The commit of a submodule; none before its first one.

@@ -152,7 +152,7 @@ fn refuse_moved_on(done: &MoveIntent, refs: &Refs, head: &Head) -> Result<()> {
         Head::Detached { commit } => format!("git switch --detach {}", commit.short()),
     };
     Err(CheckpointError::refused(
-        format!("HEAD is on `{}` since; nothing was undone", head.shown()),
+        format!("HEAD is now on `{}`; nothing was undone", head.shown()),
         format!("`{back}` first"),
     ))
 }
