@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::message::{FileWindow, Query};
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG};
+use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
@@ -17,6 +17,9 @@ use ralph_run::records::progress::{GateProgress, StoryProgress};
 
 /// How many lines of a gate's output are shown.
 const TAIL: usize = 500;
+
+/// What is said of a gate whose failure is not the work's fault.
+pub(crate) const RED_BEFORE: &str = "red since before the run";
 
 const NOTHING: &str = "  it has printed nothing";
 
@@ -83,7 +86,14 @@ impl GatesPane {
         self.output = Some((path, found));
     }
 
-    pub(crate) fn fit(&mut self, area: Rect, story: Option<&StoryProgress>, now: Timestamp) {
+    /// Lays out the gates of a story; `nothing` is said if none ran.
+    pub(crate) fn fit(
+        &mut self,
+        area: Rect,
+        story: Option<&StoryProgress>,
+        nothing: Line<'static>,
+        now: Timestamp,
+    ) {
         self.text.fit(area);
         let columns = self.text.columns();
         let gates = story.map_or(&[][..], |story| &story.gates);
@@ -98,7 +108,7 @@ impl GatesPane {
         });
         let mut items: Vec<Item> = gates.collect();
         if items.is_empty() {
-            items.push(vec![wrap::styled("no gate ran for this story", DIM)]);
+            items.push(wrap::wrap(&nothing, columns, 2));
         }
         self.text.set(items);
     }
@@ -149,6 +159,9 @@ fn without_file(
 fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
     let (mark, how, style) = match &gate.result {
         Some(GateResult::Passed) => ("✓", String::new(), GOOD),
+        Some(GateResult::Failed { how, .. }) if gate.is_red_since_before() => {
+            ("!", format!("  {}, {RED_BEFORE}", clean(how)), WARN)
+        }
         Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
         None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
         None => ("·", "  ended".to_owned(), DIM),

@@ -12,9 +12,11 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use crate::tui::failure::{self, Failure};
 use crate::tui::message::{Answer, DiffId, Export, Query, RunOver, TranscriptId};
+use crate::tui::palette::{DIM, WARN};
 use crate::tui::pane::agent::AgentPane;
 use crate::tui::pane::attempts;
 use crate::tui::pane::diff::DiffPane;
@@ -22,10 +24,11 @@ use crate::tui::pane::gates::GatesPane;
 use crate::tui::pane::log::LogPane;
 use crate::tui::step::Step;
 use crate::tui::text_pane::{TextPane, scrolled};
+use crate::tui::wrap;
 use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
 use ralph_run::records::event::{AttemptStarted, Event, FailureKind, Record};
 use ralph_run::records::progress::{
-    AttemptProgress, AttemptStanding, Doing, Progress, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, Doing, NO_GATES, Progress, StoryProgress, StoryStanding,
 };
 
 use areas::Areas;
@@ -369,11 +372,21 @@ impl Run {
                 self.attempts.set(items);
             }
             Tab::Gates => {
+                let nothing = self.without_gates();
                 let story = self.progress.stories.get(self.selected);
-                self.gates.fit(area, story, now);
+                self.gates.fit(area, story, nothing, now);
             }
             Tab::Log => self.log.fit(area),
         }
+    }
+
+    /// What the Gates tab says where no gate ran.
+    fn without_gates(&self) -> Line<'static> {
+        let header = self.progress.header.as_ref();
+        if header.is_some_and(|header| header.gates.is_empty()) {
+            return wrap::styled(format!("! {NO_GATES}"), WARN);
+        }
+        wrap::styled("no gate has run for this story", DIM)
     }
 
     fn settle_list(&mut self, height: usize) {

@@ -13,7 +13,7 @@ use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::{Event, FailureKind, Request};
+use ralph_run::records::event::{Event, FailureKind, Request, RunStarted};
 use ralph_run::settings::TamperCheck;
 
 fn at_work(size: (u16, u16)) -> Stage {
@@ -308,4 +308,53 @@ fn a_story_that_is_done_with_a_warning_is_marked_and_says_what_was_found() {
     assert!(line(&mut stage, "2 Retry the").starts_with("▌✓! 2 Retry"));
     assert!(line(&mut stage, "1 test deleted").starts_with("! tests: 1 test deleted"));
     assert!(line(&mut stage, "of 5 stories").contains("  ! 1 "));
+}
+
+#[test]
+fn a_gate_that_was_red_before_is_a_warning_and_no_failure() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, gate("2", "tests", "2.0-1", true))
+        .hear(1, gate_ended("2", "tests", true, red()))
+        .hear(1, attempt("2", 1))
+        .hear(1, gate("2", "tests", "2.1-1", false))
+        .hear(1, gate_ended("2", "tests", false, red()))
+        .hear(
+            0,
+            Event::Warning {
+                code: "red_before".to_owned(),
+                message: "gate `tests` is red (exit code 101), as it was before".to_owned(),
+            },
+        );
+    assert!(line(&mut stage, "! tests").starts_with("! tests red since before the run"));
+    stage.keys("4");
+    let want = "! tests  exit code 101, red since before the run  attempt 1 · 12s";
+    assert!(
+        line(&mut stage, "attempt 1 ·").ends_with(want),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_run_without_gates_says_so_in_the_gates_tab() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    let Event::RunStarted(header) = started() else {
+        unreachable!("it starts a run");
+    };
+    let gates = Vec::new();
+    stage
+        .hear(0, Event::RunStarted(RunStarted { gates, ..header }))
+        .hear(1, story(2))
+        .keys("4");
+    let want = "no gates: the agent's word is the only check";
+    assert!(
+        line(&mut stage, "▌").ends_with(&format!("▌! {want}")),
+        "{}",
+        stage.text()
+    );
 }

@@ -208,6 +208,15 @@ pub struct GateProgress {
     pub duration: Option<Duration>,
 }
 
+impl GateProgress {
+    /// Whether its failure says nothing about the work: it was red on the checkpoint, too.
+    pub fn is_red_since_before(&self) -> bool {
+        let is_baseline = self.attempt.is_none() && !self.whole;
+        let is_red = matches!(self.result, Some(GateResult::Failed { .. }));
+        is_red && (self.was_red_before || is_baseline)
+    }
+}
+
 /// Where a story stands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoryStanding {

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use super::Run;
 use crate::tui::failure;
 use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, PLAIN, STRONG, WARN};
+use crate::tui::pane::gates::RED_BEFORE;
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -312,12 +313,6 @@ fn gates(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Ve
         .collect()
 }
 
-/// Whether the failure says nothing about the work: the gate was red on the checkpoint, too.
-fn is_red_since_before(gate: &GateProgress) -> bool {
-    let is_baseline = gate.attempt.is_none() && !gate.whole;
-    gate.was_red_before || is_baseline
-}
-
 fn gate(
     name: &str,
     last: Option<&GateProgress>,
@@ -344,8 +339,8 @@ fn verdict(
     let took = took.unwrap_or_default();
     let last = story.attempts.last().map(|attempt| attempt.number);
     match (&gate.result, gate.attempt) {
-        (Some(GateResult::Failed { .. }), _) if is_red_since_before(gate) => {
-            ("!", WARN, "red since before the run".to_owned())
+        (Some(GateResult::Failed { .. }), _) if gate.is_red_since_before() => {
+            ("!", WARN, RED_BEFORE.to_owned())
         }
         (Some(result), Some(attempt)) if last != Some(attempt) => {
             let what = match result {
