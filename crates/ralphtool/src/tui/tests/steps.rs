@@ -13,7 +13,7 @@ use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::{Event, FailureKind, Request, RunStarted};
+use ralph_run::records::event::{Event, FailureKind, Request, RunStarted, StoryStarted};
 use ralph_run::settings::TamperCheck;
 
 fn at_work(size: (u16, u16)) -> Stage {
@@ -122,6 +122,46 @@ fn a_paused_run_offers_to_resume_and_expects_no_end() {
         },
     );
     assert!(line(&mut stage, "? help").starts_with("p pause"));
+}
+
+#[test]
+fn no_end_is_expected_once_the_last_story_takes_longer_than_the_others() {
+    let mut stage = Stage::new((80, 24));
+    stage.with_run(RunMode::Live);
+    let Event::RunStarted(header) = started() else {
+        unreachable!("it starts a run");
+    };
+    let stories_total = 3;
+    let of_three = |place| match story(place) {
+        Event::StoryStarted(started) => Event::StoryStarted(StoryStarted {
+            total: stories_total,
+            ..started
+        }),
+        other => other,
+    };
+    let stories = header.stories[..3].to_vec();
+    stage
+        .hear(
+            0,
+            Event::RunStarted(RunStarted {
+                stories_total,
+                stories,
+                ..header
+            }),
+        )
+        .hear(0, of_three(2))
+        .hear(0, attempt("2", 1))
+        .hear(600, completed())
+        .hear(0, of_three(3))
+        .hear(0, attempt("3", 1))
+        .wait(599);
+    assert!(
+        stage.text().contains("ends about 22:19"),
+        "{}",
+        stage.text()
+    );
+    stage.wait(1);
+    assert!(!stage.text().contains("ends about"), "{}", stage.text());
 }
 
 #[test]

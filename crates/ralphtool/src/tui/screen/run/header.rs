@@ -89,7 +89,7 @@ impl Run {
     }
 
     /// When the run ends if the stories that are left take as long as the others; unknown during a
-    /// pause.
+    /// pause, and once the last story has taken longer.
     fn expected_end(&self, now: Timestamp) -> Option<Timestamp> {
         let from = match &self.progress.doing {
             Doing::Paused { .. } => return None,
@@ -99,7 +99,9 @@ impl Run {
         if self.stands_still() {
             return None;
         }
-        let left = SignedDuration::try_from(self.progress.estimate(now)?).ok()?;
+        // A story that takes longer than the others says nothing about its end.
+        let left = self.progress.estimate(now).filter(|left| !left.is_zero())?;
+        let left = SignedDuration::try_from(left).ok()?;
         from.checked_add(left).ok()
     }
 
