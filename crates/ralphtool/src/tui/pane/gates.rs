@@ -91,7 +91,7 @@ impl GatesPane {
         &mut self,
         area: Rect,
         story: Option<&StoryProgress>,
-        nothing: Line<'static>,
+        nothing: &Line<'static>,
         now: Timestamp,
     ) {
         self.text.fit(area);
@@ -108,7 +108,7 @@ impl GatesPane {
         });
         let mut items: Vec<Item> = gates.collect();
         if items.is_empty() {
-            items.push(wrap::wrap(&nothing, columns, 2));
+            items.push(wrap::wrap(nothing, columns, 2));
         }
         self.text.set(items);
     }

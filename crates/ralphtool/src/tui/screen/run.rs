@@ -374,7 +374,7 @@ impl Run {
             Tab::Gates => {
                 let nothing = self.without_gates();
                 let story = self.progress.stories.get(self.selected);
-                self.gates.fit(area, story, nothing, now);
+                self.gates.fit(area, story, &nothing, now);
             }
             Tab::Log => self.log.fit(area),
         }
