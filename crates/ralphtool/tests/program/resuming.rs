@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::sandbox::{GOOD, Sandbox, TASKS, everything};
+use crate::sandbox::{self, GOOD, Sandbox, TASKS, everything};
 use pretty_assertions::assert_eq;
 
 /// Everything but the id that ties the repository to its vault.
@@ -399,4 +399,109 @@ fn a_run_is_not_built_on_the_branch_of_another_by_accident() {
     sandbox.git("switch -q main");
     sandbox.run(&["loop", "d"]).ends_with(0);
     assert_eq!(sandbox.git("log --format=%s -1 ralph/d~3"), "d\n");
+}
+
+// ---- killed on the way
+
+/// A command of the program in the sandbox.
+fn command(sandbox: &Sandbox, args: &[&str]) -> std::process::Command {
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.args(args);
+    command
+}
+
+/// Some of the numbers up to a last one, that one included.
+fn some_of(last: usize) -> impl Iterator<Item = usize> {
+    (1..=last).rev().step_by(last.div_ceil(14).max(1))
+}
+
+/// The first story is done, and what comes next fails at once; with uncommitted changes.
+fn half_done() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.make_dirty();
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    sandbox.agent("failed no");
+    let before = seen(&sandbox);
+    (sandbox, before)
+}
+
+const FRESH: [&str; 5] = ["loop", "c", "--fresh", "--max-retries", "0"];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fresh_start_that_is_killed_anywhere_is_undone_by_undo() {
+    let (sandbox, _) = half_done();
+    let (_, measured) = sandbox.run_measured(command(&sandbox, &FRESH));
+    for number in some_of(measured.points) {
+        let (sandbox, before) = half_done();
+        let kill = sandbox::Kill::AtPoint {
+            number,
+            with_children: true,
+        };
+        sandbox.run_killed(command(&sandbox, &FRESH), Some(kill));
+        let undone = sandbox.run(&["undo"]);
+        assert_eq!(seen(&sandbox), before, "point {number}: {}", undone.stderr);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_undo_of_a_fresh_start_that_is_killed_anywhere_is_completed() {
+    let prepared = || {
+        let (sandbox, before) = half_done();
+        sandbox.run(&FRESH).ends_with(1);
+        (sandbox, before)
+    };
+    let (sandbox, _) = prepared();
+    let (_, measured) = sandbox.run_measured(command(&sandbox, &["undo"]));
+    for number in some_of(measured.points) {
+        let (sandbox, before) = prepared();
+        let kill = sandbox::Kill::AtPoint {
+            number,
+            with_children: true,
+        };
+        sandbox.run_killed(command(&sandbox, &["undo"]), Some(kill));
+        // It repairs what was interrupted, and then refuses.
+        sandbox.run(&["rewind", "none"]).ends_with(2);
+        if seen(&sandbox) != before {
+            sandbox.run(&["undo"]).ends_with(0);
+        }
+        assert_eq!(seen(&sandbox), before, "point {number}");
+    }
+}
+
+/// Git itself is killed: as after any killed `git switch`, the user may have to remove its lock and
+/// to stash what it has half switched.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_switch_back_in_which_git_is_killed_loses_nothing() {
+    let away = || {
+        let (sandbox, _) = half_done();
+        sandbox.agent(GOOD);
+        sandbox.git("switch -q main");
+        sandbox.write("mine.txt", "mine\n");
+        sandbox
+    };
+    let sandbox = away();
+    let (_, measured) = sandbox.run_measured(command(&sandbox, &["resume"]));
+    for number in (1..=measured.changes.min(36)).step_by(4) {
+        let sandbox = away();
+        let kill = sandbox::Kill::InGit(number);
+        sandbox.run_killed(command(&sandbox, &["resume"]), Some(kill));
+        let mut again = sandbox.run(&["resume"]);
+        if again.stderr.contains("index.lock` exists") {
+            fs::remove_file(sandbox.repo.join(".git/index.lock")).unwrap();
+            again = sandbox.run(&["resume"]);
+        }
+        if again.code == 2 {
+            has(&again.stderr, "commit or stash these changes");
+            sandbox.git("stash -q -u");
+            sandbox.run(&["resume"]).ends_with(0);
+            assert_eq!(sandbox.git("show stash^3:mine.txt"), "mine\n");
+        } else {
+            again.ends_with(0);
+            assert_eq!(sandbox.git("show HEAD:mine.txt"), "mine\n");
+        }
+        assert_eq!(sandbox.tasks_now(), TASKS.replace("[ ]", "[x]"));
+    }
 }

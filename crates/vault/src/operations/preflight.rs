@@ -202,7 +202,7 @@ pub(super) fn refuse_other_work_tree(
 }
 
 /// A prompt or an editor that asks git for the state of the tree holds the index for a moment.
-fn wait_for_passing_lock(repository: &Repository) {
+pub(super) fn wait_for_passing_lock(repository: &Repository) {
     let lock = repository.git_dir.join("index.lock");
     for _ in 0..LOCK_CHECKS {
         if !lock.exists() {
@@ -212,7 +212,7 @@ fn wait_for_passing_lock(repository: &Repository) {
     }
 }
 
-fn refuse_lock(repository: &Repository) -> Result<()> {
+pub(super) fn refuse_lock(repository: &Repository) -> Result<()> {
     let lock = repository.git_dir.join("index.lock");
     if !lock.exists() {
         return Ok(());

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::preflight::refuse_other_work_tree;
+use super::preflight::{refuse_lock, refuse_other_work_tree, wait_for_passing_lock};
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, short};
@@ -55,6 +55,8 @@ impl Vault {
         }
         let repository = &self.repo.places.repository;
         refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
+        wait_for_passing_lock(repository);
+        refuse_lock(repository)?;
         let args = ["switch", "--quiet", "--no-guess", &branch].map(OsString::from);
         let output = self.repo.gits.user.patient().output(&args, &[])?;
         self.repo.ref_files.borrow_mut().git_answered();
