@@ -168,6 +168,20 @@ fn enter(
             change,
             branch,
             stories,
+        } if matches!(request.change, ChangeSelector::LastRun) => {
+            let done = all_done(&change, &branch, stories);
+            Err(
+                Failure::refused(format!("there is nothing to resume: {done}"))
+                    .hint("`ralphtool finish` ends the run")
+                    .hint(format!(
+                        "`git switch {branch}` first, to run its gates again"
+                    )),
+            )
+        }
+        Entry::DoneOnBranch {
+            change,
+            branch,
+            stories,
         } => Ok(LaunchOutcome::DoneElsewhere(
             all_done(&change, &branch, stories),
             std::mem::take(repaired),

@@ -335,7 +335,8 @@ fn write_done(page: &mut Page, plan: &Plan, done: &Done) {
         _ => "undo this",
     };
     let mut next = vec![(clean(&done.way_back), what)];
-    if done.is_open {
+    let is_start_undone = matches!(&plan.action, Action::Undo { of } if **of == Action::StartOver);
+    if done.is_open || is_start_undone {
         next.push(("ralphtool resume".to_owned(), "resume the run"));
         next.push(("ralphtool finish".to_owned(), "end it"));
     }
@@ -452,7 +453,7 @@ fn noun(action: &Action) -> String {
         Action::Finish { choice } => format!("the {}", choice_name(*choice)),
         Action::Rewind { story } => format!("the rewind to before story {story}"),
         Action::Restore { attempt, .. } => format!("the restore of attempt {attempt}"),
-        Action::StartOver => "the start over".to_owned(),
+        Action::StartOver => "the fresh start".to_owned(),
         Action::Undo { .. } => "the undo".to_owned(),
     }
 }

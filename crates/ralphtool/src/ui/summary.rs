@@ -47,6 +47,7 @@ impl<'a> Summary<'a> {
         let ended = self.ended;
         let headline = clean(&self.progress.closing_headline(&self.zone));
         let headline = match self.change.as_str() {
+            _ if !self.has_begun() => "the run could not begin".to_owned(),
             "" => headline,
             change => format!("`{change}`: {headline}"),
         };
@@ -56,8 +57,15 @@ impl<'a> Summary<'a> {
             page.line(format!("  {line}"));
         }
         page.alerts(&self.progress.alerts());
-        page.blank();
-        page.facts(&self.figures(), 10);
+        if self.has_begun() {
+            page.blank();
+            page.facts(&self.figures(), 10);
+        }
+    }
+
+    /// Without a beginning in the record there are no names and figures to show.
+    fn has_begun(&self) -> bool {
+        self.progress.header.is_some()
     }
 
     fn figures(&self) -> Vec<(&'static str, String)> {
@@ -131,6 +139,10 @@ impl<'a> Summary<'a> {
 
     /// What to type, and what it does.
     fn next(&self) -> Vec<(String, String)> {
+        if !self.has_begun() {
+            let doctor = "ralphtool doctor".to_owned();
+            return vec![(doctor, "check the repository and the settings".to_owned())];
+        }
         let finish = self.progress.finish.as_ref();
         let place = Place {
             is_open: finish.is_none(),

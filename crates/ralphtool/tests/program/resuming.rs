@@ -165,6 +165,10 @@ fn a_change_whose_run_is_done_is_not_done_again() {
     );
     assert_eq!(seen(&sandbox), before);
     assert_eq!(started(&sandbox), "1 2 ");
+    has(
+        &refused(&sandbox, &["resume"]),
+        "there is nothing to resume: `c`: all 2 stories are done, on `ralph/c`",
+    );
 }
 
 #[test]

@@ -131,20 +131,20 @@ pub(crate) fn entry_by(
         return Ok(Entry::New);
     };
     let run = &standing.run;
-    let Some(change) = wanted else {
-        return Ok(Entry::Resume);
-    };
-    if !change.is_of(run) {
+    if let Some(change) = wanted
+        && !change.is_of(run)
+    {
         return match (standing.is_open, &run.plan) {
             (false, _) => Ok(Entry::New),
             (true, Some(plan)) if change.name == run.change => Err(other_plan(change.name, plan)),
             (true, _) => Err(other_run(&run.change)),
         };
     }
-    if standing.place == Place::TakenOver {
+    // The last run is resumed if its branch is there, wherever its work is as well.
+    if standing.place == Place::TakenOver && wanted.is_some() {
         return Ok(Entry::New);
     }
-    let is_away = standing.place == Place::Elsewhere && !standing.is_open;
+    let is_away = standing.place != Place::OnBranch && !standing.is_open;
     let done = is_away.then(|| stories_of_done(standing, vault)).flatten();
     Ok(done.map_or(Entry::Resume, |stories| Entry::DoneOnBranch {
         change: run.change.clone(),

@@ -114,7 +114,9 @@ impl Engine {
                 plan_folder: folder.as_deref().and_then(Path::to_str),
             })
         };
-        let mut begun = self.put_session("could not make the checkpoint branch", begun)?;
+        let begun = self.put_session("could not make the checkpoint branch", begun);
+        let resumed = self.resumed;
+        let mut begun = begun.map_err(|error| if resumed { error } else { error.of_begin() })?;
         self.warn(std::mem::take(&mut begun.notices)).await?;
         Ok(Answer::Begun(begun))
     }

@@ -14,6 +14,9 @@ use crate::machine::{Answer, Input, NO_ANSWER_HINT, StepFailure, Ticket};
 /// What to do where a step failed and nothing better is known.
 const NOTHING_LOST: &str = "no work was lost: fix the cause and run `ralphtool resume`";
 
+/// The same where the run has not begun: there is nothing to resume.
+const NOT_BEGUN: &str = "nothing was changed: fix the cause, then start again";
+
 /// What failed if the changes of a gate could not be undone.
 pub(super) const NOT_UNDONE: &str = "could not undo what a gate changed";
 
@@ -54,6 +57,17 @@ impl StepError {
         let hint = error.hint();
         let hint = hint.unwrap_or_else(|| "fix the file, then run `ralphtool resume`".to_owned());
         Self::new(what, chain(error), hint)
+    }
+
+    /// The same for a run that could not begin.
+    pub(super) fn of_begin(self) -> Self {
+        match self {
+            Self::Failed { reason, hint } if hint == NOTHING_LOST => Self::Failed {
+                reason,
+                hint: NOT_BEGUN.to_owned(),
+            },
+            other => other,
+        }
     }
 
     /// A fault of this program, which must end the run and not leave it waiting.

@@ -269,6 +269,13 @@ pub(super) fn is_modules_file(path: &[u8]) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case(b".gitmodules"))
 }
 
+/// True where a filter failed, or the content has not the encoding it should have.
+fn is_about_content(stderr: &str) -> bool {
+    ["clean filter", "failed to encode", "BOM"]
+        .iter()
+        .any(|words| stderr.contains(words))
+}
+
 fn is_disk_full(stderr: &str) -> bool {
     stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
 }
@@ -310,8 +317,9 @@ fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
         }
     }
     match last_error {
-        // Not one path could be stored: that is no odd file but a disk or a store in trouble.
-        Some(error) if stored == 0 => Err(error.into()),
+        // Not one path could be stored: that is no odd file but a disk or a store in trouble, unless git
+        // says that the content is what it cannot store.
+        Some(error) if stored == 0 && !is_about_content(error.stderr()) => Err(error.into()),
         _ => Ok(notices),
     }
 }

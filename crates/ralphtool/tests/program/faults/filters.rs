@@ -87,3 +87,17 @@ fn f10_large_files_come_back_though_their_objects_are_gone() {
     assert_eq!(sandbox.read("large.bin"), "large\n");
     assert_eq!(sandbox.read("edited.bin"), "larger\n");
 }
+
+#[test]
+fn f09_a_run_begins_where_the_only_uncommitted_file_is_one_git_cannot_store() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "*.odd filter=gone\n");
+    sandbox.git("config filter.gone.required true");
+    sandbox.git("config filter.gone.clean no-such-program");
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m attributes");
+    sandbox.write("x.odd", "odd");
+    let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
+    assert!(said.contains("git cannot store `x.odd`"), "{said}");
+    assert_eq!(sandbox.read("x.odd"), "odd");
+}
