@@ -16,6 +16,7 @@ use crate::journal::run_state::{Current, OpenRun, Phase, RunState};
 use crate::journal::steps::{self, JournalHealth};
 use crate::operations::standing::Standing;
 use crate::store::{VaultError, VaultFolder, where_now};
+use ralph_base::ids::RunId;
 
 /// A summary of a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Look {
     pub half_way: Option<(&'static str, &'static str)>,
     /// The change of the kept run, where the last run was kept.
     pub kept: Option<String>,
+    /// That run. It is not the last one that began where that one was abandoned.
+    pub kept_run: Option<RunId>,
     /// How many attempts are parked.
     pub parked: usize,
     pub runs: Vec<PastRun>,
@@ -39,6 +42,7 @@ pub fn look(vault: &Path) -> Result<Look> {
     let open = state.open_run();
     Ok(Look {
         kept: state.kept().map(|kept| kept.intent.change.clone()),
+        kept_run: state.kept().map(|kept| kept.intent.run.clone()),
         parked: parked_attempts(&lines).len(),
         runs: runs::of_journal(&lines, &state),
         half_way: match (&state.moving, &state.current) {

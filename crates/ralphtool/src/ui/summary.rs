@@ -139,10 +139,6 @@ impl<'a> Summary<'a> {
 
     /// What to type, and what it does.
     fn next(&self) -> Vec<(String, String)> {
-        if !self.has_begun() {
-            let doctor = "ralphtool doctor".to_owned();
-            return vec![(doctor, "check the repository and the settings".to_owned())];
-        }
         let finish = self.progress.finish.as_ref();
         let place = Place {
             is_open: finish.is_none(),

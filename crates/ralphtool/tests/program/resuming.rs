@@ -214,6 +214,9 @@ fn a_fresh_start_begins_where_the_last_run_began_and_undo_restores_that_run() {
 
     let undone = sandbox.run(&["undo"]).ends_with(0);
     has(&undone.stdout, "the run from before it can be resumed");
+    has(&undone.stdout, "ralphtool resume");
+    let status = sandbox.run(&["status"]).ends_with(0).stdout;
+    has(&status, "1 of 2 done");
     assert_eq!(sandbox.git("rev-parse ralph/c"), tip);
     assert_eq!(seen(&sandbox), before);
     let output = sandbox.run(&["resume"]).ends_with(0);

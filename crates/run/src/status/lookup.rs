@@ -11,7 +11,7 @@ use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
 use ralph_vault::Look;
-use ralph_vault::gc::policy::Standing;
+use ralph_vault::gc::policy::{PastRun, Standing};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::store::holder;
 
@@ -117,7 +117,11 @@ fn whereabouts(journal: Look, owner: Option<String>) -> Option<Whereabouts> {
     let (run, change) = if let Some(open) = journal.open {
         (open.run, open.change)
     } else {
-        let last = begun.find(|run| run.standing != Standing::TakenBack)?;
+        let is_last = |run: &PastRun| match &journal.kept_run {
+            Some(kept) => run.run == *kept,
+            None => run.standing != Standing::TakenBack,
+        };
+        let last = begun.find(is_last)?;
         (last.run, last.change)
     };
     Some(Whereabouts {
