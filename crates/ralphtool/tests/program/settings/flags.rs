@@ -184,7 +184,7 @@ fn short_names_do_what_the_long_ones_do() {
     sandbox.run(&["loop", "c"]).ends_with(0);
     // It follows the run to its end, with the time of day before each line.
     let watched = sandbox.run(&["status", "-w"]).ends_with(0).stdout;
-    let end = " all stories are done; its branch is kept\n";
+    let end = " all stories are done; branch kept\n";
     assert!(watched.ends_with(end), "{watched}");
     // Without a terminal there is no question.
     sandbox.tasks(crate::sandbox::TASKS);

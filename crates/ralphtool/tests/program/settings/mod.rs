@@ -41,10 +41,16 @@ fn noted(sandbox: &Sandbox) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Why the last run ended, in its own words.
-fn reason(sandbox: &Sandbox) -> String {
+/// The budget that ended the last run, and the story whose budget it is.
+fn budget_used_up(sandbox: &Sandbox) -> String {
     let ended = sandbox.events_named("run_ended").pop().unwrap();
-    ended["outcome"]["reason"].as_str().unwrap().to_owned()
+    let outcome = &ended["outcome"];
+    assert_eq!(outcome["why"], "budget_used_up");
+    let limit = outcome["limit"].as_str().unwrap();
+    match outcome["story"].as_str() {
+        Some(story) => format!("{limit} for story {story}"),
+        None => limit.to_owned(),
+    }
 }
 
 /// A line of `loop --dry-run`: the value of a setting and where it comes from.

@@ -2,39 +2,30 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::settings::{reason, receipt, speaking};
+use crate::settings::{budget_used_up, receipt, speaking};
 
 /// Uses a thousand tokens, which cost a dollar, and then never ends.
 const USES: &str = r#"printf '%s\n' '{"type":"assistant","message":{"id":"a","content":[],"usage":{"input_tokens":1000,"output_tokens":0}}}'
 sleep 300"#;
 
-/// The first line of the reason a run ended for, with this as its budget.
+/// What ended a run with this as its budget.
 #[track_caller]
 fn ends(budget: &str) -> String {
     let tables = format!("[budget]\n{budget}\n[prices.m]\ninput = 1000\noutput = 1000\n");
     let sandbox = speaking("", &tables, USES);
     sandbox.run(&["loop", "c"]).ends_with(3);
-    reason(&sandbox).lines().next().unwrap().to_owned()
+    budget_used_up(&sandbox)
 }
 
 #[test]
 fn each_key_of_the_budget_ends_the_run() {
     for (budget, want) in [
-        ("usd = 0.50", "the budget of $0.50 is used up"),
-        ("tokens = 600", "the budget of 600 tokens is used up"),
-        ("time = \"300ms\"", "the time of 300ms is used up"),
-        (
-            "story_usd = \"0.25\"",
-            "the budget of $0.25 for story `1` is used up",
-        ),
-        (
-            "story_tokens = \"0.5k\"",
-            "the budget of 500 tokens for story `1` is used up",
-        ),
-        (
-            "story_time = \"400ms\"",
-            "the time of 400ms for story `1` is used up",
-        ),
+        ("usd = 0.50", "$0.50"),
+        ("tokens = 600", "600 tokens"),
+        ("time = \"300ms\"", "0.3s"),
+        ("story_usd = \"0.25\"", "$0.25 for story 1"),
+        ("story_tokens = \"0.5k\"", "500 tokens for story 1"),
+        ("story_time = \"400ms\"", "0.4s for story 1"),
     ] {
         assert_eq!(ends(budget), want);
     }
@@ -46,11 +37,7 @@ fn a_story_may_cost_no_more_than_its_flag_says() {
     let sandbox = speaking("", tables, USES);
     let flag = ["loop", "c", "--max-story-cost", "0.75"];
     sandbox.run(&flag).ends_with(3);
-    let reason = reason(&sandbox);
-    assert!(
-        reason.starts_with("the budget of $0.75 for story `1` is used up"),
-        "{reason}"
-    );
+    assert_eq!(budget_used_up(&sandbox), "$0.75 for story 1");
 }
 
 #[test]
