@@ -135,6 +135,7 @@ pub(crate) fn centred(area: Rect, columns: usize, rows: usize) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::palette::PLAIN;
     use pretty_assertions::assert_eq;
 
     fn choice(body: &[&str]) -> Choice {
@@ -214,5 +215,20 @@ mod tests {
                 assert_eq!(place.intersection(area), place);
             }
         }
+    }
+
+    #[test]
+    fn a_wide_character_is_not_drawn_over_the_border() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 3));
+        for y in 0..3 {
+            buffer.set_string(0, y, "a漢字漢字漢", PLAIN);
+        }
+        let place = Rect::new(2, 0, 6, 3);
+        draw_box(&mut buffer, place, Line::default(), "", Vec::new());
+        let border: Vec<&str> = (0..3)
+            .flat_map(|y| (1..3).map(move |x| (x, y)))
+            .map(|place| buffer[place].symbol())
+            .collect();
+        assert_eq!(border, [" ", "╭", " ", "│", " ", "╰"]);
     }
 }
