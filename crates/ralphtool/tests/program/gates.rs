@@ -87,6 +87,7 @@ fn a_gate_that_cannot_run_on_the_checkpoint_ends_the_run_with_everything_as_it_w
             format!("gate `tests` cannot run: exit code {code}"),
             "`c`: gate `tests` cannot run".to_owned(),
             "set `baseline = false` on the gate".to_owned(),
+            "  ralphtool doctor --gates  runs every gate".to_owned(),
         ] {
             assert!(said.contains(&part), "{said}");
         }

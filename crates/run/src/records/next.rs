@@ -45,6 +45,9 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
     }
     let finish = progress.finished(place);
     let mut steps = look(progress);
+    if let Some(Outcome::GateBroken { .. }) = progress.outcome() {
+        steps.push(NextStep::new("ralphtool doctor --gates", "runs every gate"));
+    }
     match finish {
         // Its end is not recorded yet: the next command completes the record.
         None if !place.is_open => steps.push(log),
