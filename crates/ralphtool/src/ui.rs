@@ -34,6 +34,9 @@ pub(crate) trait Reporter {
     /// How much it shows of what agents say.
     fn detail_level(&self) -> DetailLevel;
 
+    /// Takes in what the parts of the run before this one recorded, without showing it.
+    fn recall(&mut self, _earlier: &[Record]) {}
+
     /// Shows one record; what it writes may wait until it is flushed.
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()>;
 

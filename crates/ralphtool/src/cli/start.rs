@@ -86,9 +86,10 @@ fn nothing_to_run(lines: &[String], flags: &RunArguments) -> Result<ExitCode, Fa
 /// exit code.
 pub(super) async fn show_run(
     ready: Box<PreparedRun>,
-    reporter: Box<dyn Reporter + Send>,
+    mut reporter: Box<dyn Reporter + Send>,
     caller: Option<Listener>,
 ) -> Result<u8, Failure> {
+    reporter.recall(&ready.earlier());
     let (records, receiver) = channel(WAITING);
     let sink = RecordSink {
         records,

@@ -236,6 +236,7 @@ impl App {
     /// Handles a message; returns what is to be done.
     pub(crate) fn update(&mut self, msg: Msg) -> Option<Request> {
         match msg {
+            Msg::Earlier(records) => self.recall(&records),
             Msg::Record(record) => self.on_record(&record),
             Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
             Msg::Key(key) => self.on_key(key),
@@ -294,6 +295,17 @@ impl App {
             (Screen::Completion, _, Some(run)) => self.completion.fit(area, run),
             (Screen::Result, _, Some(run)) => self.result.fit(area, run),
             _ => {}
+        }
+    }
+
+    /// The run that is about to start is resumed: it begins with what it did before.
+    fn recall(&mut self, earlier: &[Record]) {
+        let Some(run) = self.run.as_mut().filter(|_| !earlier.is_empty()) else {
+            return;
+        };
+        *run = Run::new(self.terminal.colored, self.terminal.zone.clone(), run.mode);
+        for record in earlier {
+            run.apply(record);
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) enum Msg {
         columns: u16,
         rows: u16,
     },
+    /// What the parts of the run before this one recorded.
+    Earlier(Vec<Record>),
     /// The run has written a record.
     Record(Box<Record>),
     /// The loop is over, or could not start.

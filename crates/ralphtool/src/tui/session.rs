@@ -270,6 +270,7 @@ impl Session {
     }
 
     async fn run(&mut self, ready: Box<PreparedRun>, commands: Receiver<UserCommand>) -> RunOver {
+        self.send(Msg::Earlier(ready.earlier()));
         let (sender, records) = mpsc::channel(RECORDS);
         let sink = RecordSink {
             records: sender,

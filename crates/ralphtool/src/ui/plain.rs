@@ -203,6 +203,13 @@ impl Reporter for Plain {
         }
     }
 
+    fn recall(&mut self, earlier: &[Record]) {
+        for record in earlier {
+            self.status.apply(record);
+            self.progress.apply(record);
+        }
+    }
+
     fn show(&mut self, record: &Record, now: Timestamp) -> io::Result<()> {
         self.status.apply(record);
         self.progress.apply(record);

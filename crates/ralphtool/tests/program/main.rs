@@ -13,6 +13,7 @@ mod terminal;
 mod world;
 
 mod afterwards;
+mod agreement;
 mod beside;
 mod broken;
 mod budgets;

@@ -20,7 +20,8 @@ use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
 use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
-use crate::records::event::Event;
+use crate::records::event::{Event, Record};
+use crate::records::file;
 use crate::records::notify::Listener;
 use crate::records::progress::Progress;
 use crate::settings::files::AllowedSettings;
@@ -72,6 +73,16 @@ impl PreparedRun {
     /// Where the run's transcripts and records are.
     pub fn run_folder(&self) -> PathBuf {
         self.session.vault().run_folder(&self.id)
+    }
+
+    /// What the parts of the run before this one recorded; nothing unless it is resumed.
+    pub fn earlier(&self) -> Vec<Record> {
+        if !self.resumed {
+            return Vec::new();
+        }
+        // Damage is a warning of its own, and a record that cannot be read was refused.
+        let found = file::read(&self.run_folder()).ok().flatten();
+        found.map(|found| found.records).unwrap_or_default()
     }
 
     /// Calls the user at the terminal, where the settings want that.

@@ -89,6 +89,8 @@ pub struct Progress {
     in_flight: Usage,
     /// How long the parts of the run before it was resumed took.
     earlier: Duration,
+    /// The number of the last record.
+    last_number: Option<u64>,
     /// The last moment the loop was surely at work.
     worked_until: Option<Timestamp>,
     /// The story of the gate that started last, until that gate was found red before.
@@ -172,7 +174,11 @@ impl Progress {
         }
         self.started_at.get_or_insert(at);
         self.last_at = Some(at);
-        if is_of_a_loop_at_work(&record.event) {
+        // What a follower reads from a transcript has the number of the record before, and the time
+        // at which it was read.
+        let is_read_later = self.last_number.replace(record.seq) == Some(record.seq)
+            && matches!(record.event, Event::Agent { .. });
+        if is_of_a_loop_at_work(&record.event) && !is_read_later {
             self.worked_until = Some(at);
         }
     }
@@ -407,7 +413,11 @@ impl Progress {
         self.notes.story_over(story);
         let progress = self.take_up(story, title, None);
         if progress.state == StoryStanding::Deferred {
-            self.warnings.push(Warning::deferred(story, reason));
+            let note = Warning::deferred(story, reason);
+            // Every part of a run says it again.
+            if !self.warnings.contains(&note) {
+                self.warnings.push(note);
+            }
         } else if !progress.is_done() {
             let reason = reason.to_owned();
             progress.rest(at, StoryStanding::Skipped { reason });
@@ -584,10 +594,15 @@ impl Progress {
 
     fn on_agent(&mut self, agent: &AgentEvent) {
         if let AgentEvent::Usage { usage, prices } = agent {
-            self.in_flight = *usage;
+            // What is read from a transcript has no computed cost; the record has it.
+            let mut usage = *usage;
+            usage.cost_usd = usage.cost_usd.or(self.in_flight.cost_usd);
+            self.in_flight = usage;
             if let Some(attempt) = self.running_attempt() {
-                attempt.usage = *usage;
-                attempt.prices.clone_from(prices);
+                attempt.usage = usage;
+                if prices.is_some() {
+                    attempt.prices.clone_from(prices);
+                }
             }
             return;
         }

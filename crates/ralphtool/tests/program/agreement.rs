@@ -1,0 +1,287 @@
+//! Every command and every screen says the same of a run: state, headline, stories, attempts, time,
+//! tokens, cost and files, after each step of a history with a budget, a kill, a resume, a rewind, an
+//! undo and deferred tasks.
+
+use crate::sandbox::{Sandbox, records, there, until};
+use crate::terminal::Terminal;
+use crate::tui::stage::{chooses, command, open};
+use pretty_assertions::assert_eq;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+/// A million tokens cost a dollar.
+const SETTINGS: &str = r#"
+agent = "teller"
+[agents.teller]
+command = ["sh", "ROOT/teller.sh"]
+output = "claude-json"
+[prices.m]
+input = 1
+output = 1
+"#;
+
+/// An agent that reports 100,000 tokens and completes its story. Where `ROOT/hang` exists, it hangs
+/// instead; the first attempt at story 2 after that fails.
+const AGENT: &str = r#"
+cat > /dev/null
+tasks="openspec/changes/$RALPHTOOL_CHANGE/tasks.md"
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+if [ -e ROOT/hang ]; then
+    printf '{"type":"assistant","message":{"id":"a","content":[],"usage":{"input_tokens":50000,"output_tokens":0}}}\n'
+    touch ROOT/here
+    sleep 300
+fi
+if [ -e ROOT/fail ]; then
+    rm ROOT/fail
+    echo '{"type":"result","subtype":"success","is_error":false,"result":"<promise>FAILED: not yet</promise>","usage":{"input_tokens":7}}'
+    exit
+fi
+echo work > "story-$RALPHTOOL_STORY.txt"
+sed "s/- \[ \] $RALPHTOOL_STORY\./- [x] $RALPHTOOL_STORY./" "$tasks" > "$tasks.new" && mv "$tasks.new" "$tasks"
+echo '{"type":"result","subtype":"success","is_error":false,"result":"<promise>COMPLETE</promise>","usage":{"input_tokens":100000}}'
+"#;
+
+const TASKS: &str = "\
+## 1. First
+
+- [ ] 1.1 Do a
+- [~] 1.2 Do b
+
+## 2. Second
+
+- [ ] 2.1 Do c
+
+## 3. Later
+
+- [~] 3.1 Do d
+";
+
+fn start() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root.display().to_string();
+    sandbox.write("ralphtool.toml", &SETTINGS.replace("ROOT", &root));
+    sandbox.tasks(TASKS);
+    sandbox.git("add -A");
+    sandbox.git("commit -qm settings");
+    std::fs::write(sandbox.root.join("teller.sh"), AGENT.replace("ROOT", &root)).unwrap();
+    sandbox
+}
+
+fn object(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let output = sandbox.run(args).ends_with(0).stdout;
+    serde_json::from_str(&output).unwrap()
+}
+
+fn text(sandbox: &Sandbox, args: &[&str]) -> String {
+    sandbox.run(args).ends_with(0).stdout
+}
+
+/// What `of` says of a run; the figures are in `figures`.
+fn facts(of: &Value, figures: &Value, tokens: u64) -> Value {
+    json!({
+        "state": of["state"],
+        "headline": of["headline"],
+        "done": of["stories_done"],
+        "total": of["stories_total"],
+        "deferred": of["stories_deferred"],
+        "skipped": of["stories_skipped"],
+        "tasks_deferred": of["tasks_deferred"],
+        "finish": of["finish"],
+        "attempts": figures["attempts"],
+        "tokens": tokens,
+        "cost": figures["cost_usd"].as_f64().map(|usd| format!("{usd:.6}")),
+    })
+}
+
+/// The facts of the last run, after everything that prints them was compared.
+#[track_caller]
+fn agreed(sandbox: &Sandbox) -> Value {
+    let status = object(sandbox, &["status", "--json"]);
+    let receipt = object(sandbox, &["log", "last", "--json"]);
+    let row = object(sandbox, &["log", "--json"])[0].clone();
+    let list = object(sandbox, &["list", "--json"]);
+    let mut rows = list.as_array().unwrap().iter();
+    let change = rows.find(|row| row["name"] == "c").unwrap().clone();
+    let totals = &receipt["totals"];
+    let sorts = ["input", "output", "cache_read", "cache_write"];
+    let tokens = sorts.map(|sort| totals[format!("{sort}_tokens")].as_u64().unwrap());
+    let want = facts(&receipt, totals, tokens.iter().sum());
+    let of = |of: &Value| facts(of, of, of["tokens"].as_u64().unwrap());
+    assert_eq!(of(&status), want, "status and the receipt");
+    assert_eq!(of(&row), want, "the list of runs and the receipt");
+    assert_eq!(of(&change["last_run"]), want, "list and the receipt");
+    assert_eq!(status["elapsed_ms"], totals["duration_ms"], "the time");
+    assert_eq!(status["changed_files"], totals["changed_files"]);
+    in_words(
+        sandbox,
+        &receipt,
+        &want,
+        change["standing"].as_str().unwrap(),
+    );
+    want
+}
+
+/// The texts say what the objects say.
+#[track_caller]
+fn in_words(sandbox: &Sandbox, receipt: &Value, facts: &Value, standing: &str) {
+    let headline = facts["headline"].as_str().unwrap();
+    let stories = format!("{} of {} done", facts["done"], facts["total"]);
+    let attempts = format!("{} attempt", facts["attempts"]);
+    let status = text(sandbox, &["status"]);
+    let receipt_text = text(sandbox, &["log", "last"]);
+    let markdown = text(sandbox, &["log", "--markdown"]).replace('\\', "");
+    for (face, page) in [("status", &status), ("log", &receipt_text)] {
+        for fact in [headline, &stories] {
+            assert!(page.contains(fact), "{face} without `{fact}`:\n{page}");
+        }
+    }
+    let fact = |page: &str, name: &str| {
+        let mut lines = page.lines().filter_map(|line| line.trim().split_once(' '));
+        let found = lines.find(|(label, _)| *label == name);
+        found.map(|(_, value)| value.trim().to_owned())
+    };
+    assert_eq!(
+        fact(&status, "attempts"),
+        Some(facts["attempts"].to_string())
+    );
+    assert_eq!(
+        fact(&status, "time").map(whole),
+        fact(&receipt_text, "time").map(whole)
+    );
+    assert!(
+        fact(&receipt_text, "attempts")
+            .unwrap()
+            .starts_with(&attempts)
+    );
+    let stories = format!("**{} of {} stories done", facts["done"], facts["total"]);
+    for fact in [headline, &stories, &attempts] {
+        assert!(markdown.contains(fact), "no `{fact}` in\n{markdown}");
+    }
+    let list = text(sandbox, &["list"]);
+    assert!(list.contains(standing), "no `{standing}` in\n{list}");
+    assert_eq!(receipt["state"], facts["state"]);
+}
+
+/// A time without parts of a second.
+fn whole(time: String) -> String {
+    match time.strip_prefix("0.") {
+        Some(_) => "0s".to_owned(),
+        None => time,
+    }
+}
+
+/// The closing words say what the receipt says.
+#[track_caller]
+fn closed(output: &str, facts: &Value) {
+    let (_, words) = output.rsplit_once("\n`c`: ").unwrap();
+    let value = |name: &str| {
+        let mut lines = words.lines().filter_map(|line| line.trim().split_once(' '));
+        let found = lines.find(|(label, _)| *label == name);
+        found.map(|(_, value)| value.trim().to_owned()).unwrap()
+    };
+    assert_eq!(words.lines().next(), facts["headline"].as_str());
+    assert_eq!(value("attempts"), facts["attempts"].to_string());
+    let stories = format!("{} of {} done", facts["done"], facts["total"]);
+    assert!(value("stories").starts_with(&stories), "{words}");
+    let tokens = facts["tokens"].as_u64().unwrap();
+    assert_eq!(value("tokens"), format!("{}k", tokens / 1000));
+    let cost: f64 = facts["cost"].as_str().unwrap().parse().unwrap();
+    assert_eq!(value("cost"), format!("${cost:.2}"));
+}
+
+fn of<'a>(facts: &'a Value, names: &[&str]) -> Vec<&'a Value> {
+    names.iter().map(|name| &facts[*name]).collect()
+}
+
+#[test]
+fn every_face_says_the_same_of_a_run() {
+    let sandbox = start();
+
+    // The budget stops the run after the first story.
+    let first = sandbox
+        .run(&["loop", "c", "--max-cost", "0.10"])
+        .ends_with(3);
+    let facts = agreed(&sandbox);
+    let names = [
+        "state", "headline", "done", "deferred", "attempts", "finish",
+    ];
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!([
+            "budget_used_up",
+            "budget used up: $0.10 of $0.10",
+            1,
+            1,
+            1,
+            "keep"
+        ])
+    );
+    closed(&first.stdout, &facts);
+
+    // In another terminal a run at work is running; killed, it is interrupted.
+    std::fs::write(sandbox.root.join("hang"), "").unwrap();
+    let running = sandbox.start(&["resume", "--max-cost", "5"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    let list = text(&sandbox, &["list"]);
+    assert!(list.contains("running"), "{list}");
+    let row = &object(&sandbox, &["log", "--json"])[0];
+    assert_eq!(row["state"], "running");
+    assert_eq!(object(&sandbox, &["status", "--json"])["state"], "running");
+    running.signal(Signal::KILL);
+    running.end();
+    std::fs::remove_file(sandbox.root.join("hang")).unwrap();
+    let facts = agreed(&sandbox);
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["interrupted", "interrupted", 1, 1, 2, null])
+    );
+
+    // It is resumed on the screen, where an attempt fails before the story is done.
+    std::fs::write(sandbox.root.join("fail"), "").unwrap();
+    let mut terminal = open(&sandbox, &["resume", "--max-cost", "5"]);
+    terminal.waits_for("2 of 3 stories done, 1 deferred, 1 task deferred · 4 attempts");
+    let screen = terminal.screen();
+    chooses(&terminal, "b", "On ralph/c with checkpoint commits");
+    terminal.keys("q");
+    terminal.end();
+    let facts = agreed(&sandbox);
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["done", "done, 1 story and 1 task deferred", 2, 1, 4, "keep"])
+    );
+    assert!(
+        screen.contains("done, 1 story and 1 task deferred"),
+        "{screen}"
+    );
+    let cost: f64 = facts["cost"].as_str().unwrap().parse().unwrap();
+    let used = format!(
+        "{}k tokens · ${cost:.2}",
+        facts["tokens"].as_u64().unwrap() / 1000
+    );
+    let line: Vec<&str> = screen.split_whitespace().collect();
+    let line = line.join(" ");
+    assert!(line.contains(&used), "no `{used}` in\n{screen}");
+    closed(&terminal.screen(), &facts);
+    let mut changes = Terminal::start(&command(&sandbox, &[]), 24, 140);
+    changes.waits_for("last run: done, 1 story and 1 task deferred; branch kept");
+    changes.waits_for(&used);
+    changes.keys("q");
+    changes.end();
+
+    // What is done is what is done on the branch now.
+    text(&sandbox, &["rewind", "2"]);
+    let facts = agreed(&sandbox);
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["rewound", "rewound to before story 2", 1, 1, 4, null])
+    );
+    let next = &object(&sandbox, &["status", "--json"])["next"][0];
+    assert_eq!(next["command"], "ralphtool resume");
+    text(&sandbox, &["undo"]);
+    let facts = agreed(&sandbox);
+    assert_eq!(json!(of(&facts, &["state", "done"])), json!(["done", 2]));
+    assert_eq!(
+        records(&text(&sandbox, &["log", "--events", "--json"])),
+        sandbox.events()
+    );
+}
