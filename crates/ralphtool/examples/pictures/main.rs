@@ -74,7 +74,8 @@ fn program() -> Result<PathBuf> {
 }
 
 fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> {
-    terminal.waits_for("add-retry");
+    // The last line of what is shown of the selected change.
+    terminal.waits_for("3 Documentation");
     save(terminal, album, "changes")?;
 
     terminal.key(Key::Enter);
@@ -82,8 +83,10 @@ fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> 
     save(terminal, album, "preview")?;
 
     terminal.keys("r");
-    // Once in the pane, and once in the line above.
-    terminal.waits_until(|screen| screen.matches(script::AT_WORK).count() == 2);
+    // While a retry runs, the screen says why the attempt before failed.
+    terminal.waits_until(|screen| {
+        screen.contains(script::AT_WORK) && screen.contains("attempt 1 failed")
+    });
     save(terminal, album, "run")?;
 
     terminal.keys("2");
@@ -94,7 +97,7 @@ fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> 
     terminal.waits_for("gate");
 
     project.go_on()?;
-    terminal.waits_until(|screen| screen.contains("uncommitted") && screen.contains("files"));
+    terminal.waits_until(|screen| screen.contains("c  Cleanup") && screen.contains("M src"));
     save(terminal, album, "completion")?;
 
     // Keys choose after a second without keys.

@@ -101,7 +101,7 @@ impl Agent {
 
     fn client(&mut self) -> Result<()> {
         self.say(
-            "The last attempt failed the gate `tests`: **a `POST` was sent twice**. \
+            "A `POST` must never be sent twice, so **the method counts**, too. \
              I look at what decides about sending again.",
         )?;
         self.read("src/client.rs", CLIENT.len())?;

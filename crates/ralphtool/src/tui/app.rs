@@ -11,7 +11,9 @@ use ratatui::crossterm::event::KeyEventKind;
 use ratatui::layout::Rect;
 
 use super::keys::{Action, Binding, Place};
-use super::message::{Answer, ErrorText, Msg, Query, Request, RunOver, TrustPrompt, Undone};
+use super::message::{
+    Answer, Created, ErrorText, Msg, Query, Request, RunOver, TrustPrompt, Undone,
+};
 use super::quit::Quit;
 use super::screen::changes::Changes;
 use super::screen::completion::Completion;
@@ -277,6 +279,9 @@ impl App {
 
     /// What the current screen needs, and has neither received nor asked for yet.
     pub(crate) fn missing(&mut self) -> Option<Query> {
+        if self.screen == Screen::Changes {
+            return self.changes.query();
+        }
         let run = self.run.as_mut()?;
         match self.screen {
             Screen::Run => run.query(self.now),
@@ -288,7 +293,7 @@ impl App {
 
     fn fit(&mut self) {
         let area = self.area();
-        self.changes.set_size(area.height);
+        self.changes.set_size(area);
         match (self.screen, &mut self.preview, &mut self.run) {
             (Screen::Preview, Some(preview), _) => preview.fit(area, self.terminal.colored),
             (Screen::Run, _, Some(run)) => run.fit(area, self.now),
@@ -413,6 +418,8 @@ impl App {
             }
             Answer::Result(change) => self.result.receive(change),
             Answer::Undone(undone) => self.on_undone(undone),
+            Answer::Look(target, found) => self.changes.receive_detail(target, found),
+            Answer::Created(created) => self.on_created(created),
             Answer::Exported(Ok(path)) => self.say(format!("written to {}", path.display())),
             Answer::Exported(Err(problem)) => self.say(format!("could not export: {problem}")),
             answer => {
@@ -428,6 +435,21 @@ impl App {
                     self.perform(step);
                 }
             }
+        }
+    }
+
+    /// A change was written: the list is read again, with the change selected.
+    fn on_created(&mut self, created: Result<Created, ErrorText>) {
+        match created {
+            Ok(created) => {
+                self.say(format!(
+                    "wrote {}: replace each TODO, then open it",
+                    created.folder
+                ));
+                self.changes.select_next(created.name);
+                self.request = Some(Request::Query(Query::Changes));
+            }
+            Err(error) => self.error = Some(error),
         }
     }
 

@@ -54,6 +54,8 @@ pub(crate) enum Action {
     Start,
     Fresh,
     Settings,
+    /// Write a new change.
+    NewChange,
     Reload,
     Cleanup,
     Keep,
@@ -192,11 +194,18 @@ mod tests {
     }
 
     /// Keys that mean something else at another place, and why that does no harm.
-    const SEVERAL_MEANINGS: &[(char, &[Action], &str)] = &[(
-        'r',
-        &[Action::Start, Action::Resume, Action::TryNow],
-        "makes the run go: starts it, resumes it, or ends its wait",
-    )];
+    const SEVERAL_MEANINGS: &[(char, &[Action], &str)] = &[
+        (
+            'r',
+            &[Action::Start, Action::Resume, Action::TryNow],
+            "makes the run go: starts it, resumes it, or ends its wait",
+        ),
+        (
+            'n',
+            &[Action::NewChange, Action::NextHit],
+            "the list of changes has no matches to go to, and a new change is harmless",
+        ),
+    ];
 
     #[test]
     fn a_key_means_the_same_on_all_screens() {

@@ -139,6 +139,10 @@ pub(crate) enum Query {
     Diff(DiffId),
     /// The last lines of a file, at most this many.
     File(PathBuf, usize),
+    /// More about the change with this target.
+    Look(String),
+    /// Write a new change of this name from the template.
+    Create(String),
     /// The change of this name as it is after its run.
     Result(String),
     /// Revert what was done last with the branch of this run.
@@ -214,6 +218,8 @@ pub(crate) enum Answer {
     Detail(TranscriptId, Source, Vec<String>),
     Diff(DiffId, Result<Box<Diff>, String>),
     File(PathBuf, Result<FileWindow, String>),
+    Look(String, Result<Box<ChangeDetail>, ErrorText>),
+    Created(Result<Created, ErrorText>),
     Result(Option<Box<Change>>),
     Undone(Result<Undone, ErrorText>),
     /// Where an export was written.
@@ -270,6 +276,23 @@ pub(crate) struct FileWindow {
     /// The number of the first line, from 0.
     pub(crate) first: usize,
     pub(crate) lines: Vec<String>,
+}
+
+/// More about a change.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ChangeDetail {
+    pub(crate) change: Box<Change>,
+    /// The text that says why it was written; empty if there is none.
+    pub(crate) proposal: String,
+    /// The gates that a run would have.
+    pub(crate) gates: Vec<String>,
+}
+
+/// A change that was written from the template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Created {
+    pub(crate) name: String,
+    pub(crate) folder: String,
 }
 
 /// What an undo restored.

@@ -35,6 +35,8 @@ pub(crate) enum Typing {
     Note,
     Export,
     Setting,
+    /// The name of a new change.
+    NewChange,
 }
 
 /// What the user is asked to confirm.

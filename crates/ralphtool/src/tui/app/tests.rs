@@ -104,6 +104,36 @@ fn a_change_is_opened_and_closed() {
 }
 
 #[test]
+fn a_new_change_is_written_and_selected() {
+    let mut stage = changes();
+    stage.keys("nadd-export");
+    assert_eq!(stage.take_asked(), []);
+    stage.press(KeyCode::Enter);
+    let notice = "wrote openspec/changes/add-export: replace each TODO, then open it";
+    assert_eq!(stage.app.notice(), Some(notice));
+    stage.silent = true;
+    stage.press(KeyCode::Enter);
+    let query = Query::Preview("add-export".to_owned(), Box::default());
+    assert_eq!(stage.take_asked(), [Request::Query(query)]);
+}
+
+#[test]
+fn one_change_is_looked_at_at_a_time() {
+    let mut stage = Stage::new((80, 24));
+    stage.silent = true;
+    stage.read_changes();
+    stage.draw();
+    let look = |name: &str| vec![Request::Query(Query::Look(name.to_owned()))];
+    assert_eq!(stage.take_asked(), look("add-retry"));
+    assert_eq!(asked(&mut stage, "jj"), []);
+    let found = Err(trouble());
+    stage.answer(Answer::Look("add-retry".to_owned(), found));
+    stage.draw();
+    let name = "drop-the-old-and-long-winded-importer-of-spreadsheets";
+    assert_eq!(stage.take_asked(), look(name));
+}
+
+#[test]
 fn a_change_that_cannot_be_read_is_not_opened() {
     let mut stage = changes();
     stage.keys("jjj").press(KeyCode::Enter);

@@ -36,6 +36,10 @@ impl App {
                 Some(path) => ("export to".to_owned(), path),
                 None => return,
             },
+            Typing::NewChange => (
+                "name of the new change, such as add-retry".to_owned(),
+                String::new(),
+            ),
             Typing::Setting => {
                 let preview = self.preview.as_ref();
                 let (title, text) = preview.map(Preview::to_type).unwrap_or_default();
@@ -104,7 +108,8 @@ impl App {
         let text = typing.edit.text().trim().to_owned();
         match typing.what {
             Typing::Filter => {}
-            Typing::Note | Typing::Export if text.is_empty() => {}
+            Typing::Note | Typing::Export | Typing::NewChange if text.is_empty() => {}
+            Typing::NewChange => self.request = Some(Request::Query(Query::Create(text))),
             Typing::Search => {
                 let step = self.search(&text);
                 self.perform(step);

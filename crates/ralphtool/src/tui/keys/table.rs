@@ -42,6 +42,7 @@ macro_rules! bindings {
 pub(crate) const TABLE: &[Binding] = bindings! {
     Steer {
         Enter [Enter] "Enter" "open the change" ("open") at &[Changes];
+        NewChange [Char('n')] "n" "write a new change from a template" ("new") at &[Changes];
         Start [Char('r')] "r" "run the change, or resume the last run of it" ("run") at &[Preview];
         Fresh [Char('F')] "F" "start over (asks): `ralphtool undo` restores the last run"
             ("start over") at &[Preview];

@@ -1,8 +1,12 @@
 //! The list of changes: how far each is, and what can be done with it.
 
+mod detail;
+
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::Constraint::{Length, Min, Percentage};
 use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -11,8 +15,8 @@ use super::{draw_lines, error_lines};
 use crate::tui::fuzzy;
 use crate::tui::gauge;
 use crate::tui::keys::Action;
-use crate::tui::message::{ChangesFound, ErrorText, Query, Request};
-use crate::tui::palette::{BAD, DIM, GOOD, MATCHED, NAME, STRONG, WARN, select};
+use crate::tui::message::{ChangeDetail, ChangesFound, ErrorText, Query, Request};
+use crate::tui::palette::{BAD, DIM, GOOD, KEY, MATCHED, NAME, STRONG, WARN, select};
 use crate::tui::step::{Step, Typing};
 use crate::tui::text_pane::scrolled;
 use crate::tui::wrap;
@@ -20,7 +24,6 @@ use crate::ui::text::{clean, columns, pad};
 use crate::ui::words;
 use ralph_plan::summary::{ChangeState, ChangeSummary, shows_kind};
 use ralph_run::history::listed::{ChangeStanding, LastRun, Tone};
-use ralph_run::records::state::with_finish;
 
 /// How wide a bar is.
 const BAR: usize = 8;
@@ -29,6 +32,18 @@ const BAR: usize = 8;
 const STORIES: usize = 9;
 const TASKS: usize = 8;
 const MODIFIED: usize = 11;
+
+/// From this width on the detail is beside the list.
+const WIDE: u16 = 110;
+
+/// From this height on the list leaves half of it to the detail.
+const ROOMY: u16 = 16;
+
+struct Areas {
+    head: Rect,
+    list: Rect,
+    detail: Rect,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
@@ -39,12 +54,21 @@ pub(crate) struct Changes {
     selected: usize,
     top: usize,
     height: usize,
+    /// More about changes, by target.
+    details: BTreeMap<String, Result<Box<ChangeDetail>, ErrorText>>,
+    /// The change that is being looked at; one at a time, however fast the user scrolls.
+    looking: Option<String>,
+    /// The change to select once the list is read again.
+    wanted: Option<String>,
 }
 
 impl Changes {
     /// Receives what was found; the selected change stays selected.
     pub(crate) fn receive(&mut self, found: Result<ChangesFound, ErrorText>) {
-        let chosen = self.selected_row().map(|row| row.target.clone());
+        let selected = self.selected_row().map(|row| row.target.clone());
+        let chosen = self.wanted.take().or(selected);
+        self.details.clear();
+        self.looking = None;
         self.found = Some(found);
         self.filter_again();
         let first = |is_it: &dyn Fn(&ChangeSummary) -> bool| {
@@ -56,6 +80,37 @@ impl Changes {
         let place = place.or_else(|| first(&|row| row.state == ChangeState::Open));
         self.selected = place.unwrap_or(0);
         self.settle();
+    }
+
+    /// Selects this change once the list is read again.
+    pub(crate) fn select_next(&mut self, target: String) {
+        self.wanted = Some(target);
+    }
+
+    /// A query for more about the selected change, unless one is not answered yet.
+    pub(crate) fn query(&mut self) -> Option<Query> {
+        let row = self.selected_row().filter(|_| self.looking.is_none())?;
+        if matches!(row.state, ChangeState::Unreadable { .. }) {
+            return None;
+        }
+        let target = row.target.clone();
+        if self.details.contains_key(&target) {
+            return None;
+        }
+        self.looking = Some(target.clone());
+        Some(Query::Look(target))
+    }
+
+    /// Receives more about a change.
+    pub(crate) fn receive_detail(
+        &mut self,
+        target: String,
+        found: Result<Box<ChangeDetail>, ErrorText>,
+    ) {
+        if self.looking.as_ref() == Some(&target) {
+            self.looking = None;
+            self.details.insert(target, found);
+        }
     }
 
     /// Shows only the changes that match.
@@ -70,9 +125,10 @@ impl Changes {
         &self.filter
     }
 
-    /// Sets how many lines are visible.
-    pub(crate) fn set_size(&mut self, rows: u16) {
-        self.height = usize::from(rows.saturating_sub(4)).max(1);
+    /// Sets the size of the screen.
+    pub(crate) fn set_size(&mut self, area: Rect) {
+        let rows = self.areas(area).list.height;
+        self.height = usize::from(rows).max(1);
         self.settle();
     }
 
@@ -95,6 +151,8 @@ impl Changes {
 
     fn settle(&mut self) {
         self.selected = self.selected.min(self.shown.len().saturating_sub(1));
+        // No row is left empty while there are changes above.
+        self.top = self.top.min(self.shown.len().saturating_sub(self.height));
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
@@ -105,6 +163,7 @@ impl Changes {
         }
         match action {
             Action::Search => return Step::Type(Typing::Filter),
+            Action::NewChange => return Step::Type(Typing::NewChange),
             Action::Reload => return Step::Ask(Request::Query(Query::Changes)),
             Action::Enter => return self.open(),
             Action::Back if !self.filter.is_empty() => self.set_filter(""),
@@ -127,8 +186,8 @@ impl Changes {
     }
 
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
-        let [title, head, below] = Layout::vertical([Length(1), Length(1), Min(1)]).areas(area);
-        let [list, detail] = Layout::vertical([Min(1), Length(2)]).areas(below);
+        let [title, below] = Layout::vertical([Length(1), Min(1)]).areas(area);
+        let Areas { head, list, detail } = self.areas(area);
         frame.render_widget(Paragraph::new(self.title()), title);
         match &self.found {
             None => {
@@ -141,9 +200,45 @@ impl Changes {
             }
             Some(Ok(_)) => {
                 self.draw_table(frame, head, list, now);
-                draw_lines(frame, detail, &self.detail(), 1);
+                self.draw_detail(frame, detail, now);
             }
         }
+    }
+
+    /// The detail is beside a list on a wide screen, and below it elsewhere.
+    fn areas(&self, area: Rect) -> Areas {
+        let [_, below] = Layout::vertical([Length(1), Min(1)]).areas(area);
+        let (table, detail) = if area.width >= WIDE {
+            let [table, detail] = Layout::horizontal([Percentage(55), Min(0)])
+                .spacing(2)
+                .areas(below);
+            (table, detail)
+        } else {
+            let rows = u16::try_from(self.rows().len().max(1) + 1).unwrap_or(u16::MAX);
+            let most = below.height.saturating_sub(2).max(below.height / 2);
+            let most = if below.height >= ROOMY {
+                below.height / 2
+            } else {
+                most
+            };
+            let [table, _, detail] =
+                Layout::vertical([Length(rows.min(most)), Length(1), Min(0)]).areas(below);
+            (table, detail)
+        };
+        let [head, list] = Layout::vertical([Length(1), Min(1)]).areas(table);
+        Areas { head, list, detail }
+    }
+
+    fn draw_detail(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
+        let mut lines = self.detail();
+        let columns = usize::from(area.width.saturating_sub(1)).max(8);
+        let row = self.selected_row();
+        let found = row.and_then(|row| self.details.get(&row.target));
+        if let (Some(row), Some(found)) = (row, found) {
+            let last = self.last_run(row);
+            lines.extend(detail::lines(found, last, columns, now));
+        }
+        draw_lines(frame, area, &lines, 1);
     }
 
     fn title(&self) -> Line<'static> {
@@ -160,7 +255,12 @@ impl Changes {
             let text = format!("  no change matches `{}`", clean(&self.filter));
             return frame.render_widget(Paragraph::new(text), list);
         }
-        let widths = Widths::of(self.rows(), usize::from(list.width));
+        let states = self
+            .rows()
+            .iter()
+            .map(|row| columns(self.state(row).0.as_ref()));
+        let state = states.max().unwrap_or(0);
+        let widths = Widths::of(self.rows(), usize::from(list.width), state);
         frame.render_widget(Paragraph::new(widths.head()), head);
         let shown = self.shown.iter().enumerate().skip(self.top);
         let lines: Vec<Line<'_>> = shown
@@ -232,9 +332,6 @@ impl Changes {
         let Some(row) = self.selected_row() else {
             return Vec::new();
         };
-        if let Some(last) = self.last_run(row) {
-            return vec![wrap::styled(last_run(row, last), DIM)];
-        }
         let (text, style) = match &row.state {
             ChangeState::Unreadable { reason } => (format!("unreadable: {}", clean(reason)), BAD),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
@@ -244,22 +341,6 @@ impl Changes {
         };
         vec![wrap::styled(text, style)]
     }
-}
-
-/// The last run of a change in one line.
-fn last_run(row: &ChangeSummary, last: &LastRun) -> String {
-    let run = &last.run;
-    let mut parts = vec![format!(
-        "last run: {}",
-        with_finish(&run.headline, run.finish)
-    )];
-    if run.stories.done != row.stories_done {
-        let branch = run.branch.as_deref().unwrap_or_default();
-        parts.push(format!("{} on {branch}", run.stories.in_words()));
-    }
-    parts.push(words::count(run.attempts, "attempt"));
-    parts.extend(words::used(run.tokens, run.cost_usd));
-    clean(&parts.join(" · "))
 }
 
 /// Which columns fit, and how wide they are.
@@ -275,15 +356,16 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(rows: &[ChangeSummary], room: usize) -> Self {
-        const STATE: usize = 22;
+    fn of(rows: &[ChangeSummary], room: usize, state: usize) -> Self {
         const LEAST_NAME: usize = 12;
+        // With the gap before it.
+        let state = state + 2;
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
         let longest = longest.unwrap_or(0).max(6);
         let kinds = rows.iter().map(|row| columns(row.kind.word())).max();
         let kind = kinds.filter(|_| shows_kind(rows));
-        let kind = kind.filter(|kind| room >= 2 + STORIES + STATE + LEAST_NAME + kind + 2);
-        let least = 2 + STORIES + STATE + kind.map_or(0, |kind| kind + 2);
+        let kind = kind.filter(|kind| room >= 2 + STORIES + state + LEAST_NAME + kind + 2);
+        let least = 2 + STORIES + state + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;
         let fixed = least + if tasks { TASKS } else { 0 };
         let bar = room >= fixed + LEAST_NAME + BAR + 2;
@@ -335,7 +417,7 @@ impl Widths {
             spans.push(Span::styled(format!("{modified:>MODIFIED$}"), DIM));
         }
         spans.extend([Span::raw("  "), state]);
-        wrap::cut(&Line::from(spans), self.room)
+        wrap::fit(&Line::from(spans), self.room)
     }
 }
 
@@ -344,7 +426,12 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
         Line::from(format!("no changes in `{}`", clean(&found.folder))),
         Line::default(),
         Line::from(vec![
-            Span::raw("make one with "),
+            Span::raw("press "),
+            Span::styled("n", KEY),
+            Span::raw(" to write one from a template"),
+        ]),
+        Line::from(vec![
+            Span::raw("or make one with "),
             Span::styled("openspec new change NAME", NAME),
             Span::raw(", or write it yourself:"),
         ]),

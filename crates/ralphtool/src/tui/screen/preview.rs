@@ -341,7 +341,7 @@ fn story_lines(story: &Story, columns: usize) -> Item {
     lines
 }
 
-fn story_title(story: &Story) -> Line<'static> {
+pub(crate) fn story_title(story: &Story) -> Line<'static> {
     let (mark, style) = match story.state {
         StoryState::Done => ("✓", GOOD),
         StoryState::Open => ("○", NAME),

@@ -8,7 +8,8 @@ use crate::console::repository::{last_runs_of, usable_repository};
 use crate::console::runtime::on_runtime;
 use crate::launch::trust;
 use crate::tui::message::{
-    Answer, ChangesFound, DiffId, DocumentText, ErrorText, Previewed, Query, Undone,
+    Answer, ChangeDetail, ChangesFound, Created, DiffId, DocumentText, ErrorText, Previewed, Query,
+    Undone,
 };
 use crate::ui::words::count;
 use ralph_base::files::read_if_present;
@@ -51,6 +52,11 @@ impl Lookup {
                 let found = self.diff(&id);
                 Some(Answer::Diff(id, found.map(Box::new)))
             }
+            Query::Look(target) => {
+                let found = self.look(&target).map(Box::new).map_err(error_text);
+                Some(Answer::Look(target, found))
+            }
+            Query::Create(name) => Some(Answer::Created(self.create(&name).map_err(error_text))),
             Query::Result(name) => {
                 let change = self.context.change(&name).ok();
                 Some(Answer::Result(change.map(Box::new)))
@@ -81,6 +87,32 @@ impl Lookup {
             rows: found.changes,
             // Without a repository there are no runs; a preview says what is missing.
             runs: last_runs_of(&self.context)?,
+        })
+    }
+
+    fn look(&self, target: &str) -> Result<ChangeDetail, Failure> {
+        let change = self.context.change(target)?;
+        let repository = usable_repository(&self.context).ok();
+        let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
+        let settings = self.context.load(root, false)?;
+        let settings = settings.shown(PartialSettings::default()).map_err(unfit)?;
+        let documents = documents(&change);
+        let proposal = documents.into_iter().find(|it| it.artifact == "proposal");
+        let gates = settings.gates.value.into_iter().map(|gate| gate.name);
+        Ok(ChangeDetail {
+            proposal: proposal.map(|it| it.text).unwrap_or_default(),
+            gates: gates.collect(),
+            change: Box::new(change),
+        })
+    }
+
+    fn create(&self, name: &str) -> Result<Created, Failure> {
+        let new = source::create(name, &self.context.surroundings()?)?;
+        let here = self.context.folder()?;
+        let folder = new.folder.strip_prefix(&here).unwrap_or(&new.folder);
+        Ok(Created {
+            folder: folder.display().to_string(),
+            name: new.name,
         })
     }
 

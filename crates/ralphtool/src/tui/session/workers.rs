@@ -49,6 +49,8 @@ impl Workers {
             | Query::Diff(_)
             | Query::Result(_)
             | Query::Undo(_)
+            | Query::Look(_)
+            | Query::Create(_)
             | Query::Export(..) => &self.slow,
         };
         // Threads end with the program only.

@@ -11,7 +11,7 @@ use ralph_run::records::state::RunState;
 
 super::scenes!(
     "changes",
-    &[],
+    &[(200, 50)],
     [
         reading,
         list,
@@ -25,6 +25,10 @@ super::scenes!(
         filtered,
         no_match,
         empty,
+        name_of_new_typed,
+        new_written,
+        detail_unknown,
+        with_last_run,
         error,
         help,
         mouse_left_to_the_terminal,
@@ -112,6 +116,37 @@ fn empty(stage: &mut Stage) {
         rows: Vec::new(),
         runs: LastRuns::new(),
     });
+    list(stage);
+}
+
+fn name_of_new_typed(stage: &mut Stage) {
+    empty(stage);
+    stage.keys("nadd-export");
+}
+
+fn new_written(stage: &mut Stage) {
+    list(stage);
+    stage.keys("nadd-export").press(KeyCode::Enter);
+}
+
+fn detail_unknown(stage: &mut Stage) {
+    stage.silent = true;
+    list(stage);
+    stage.answer(Answer::Look(
+        "add-retry".to_owned(),
+        Err(ErrorText {
+            message: "`ralphtool.toml` is not valid".to_owned(),
+            hints: vec!["`ralphtool doctor` says where".to_owned()],
+        }),
+    ));
+}
+
+/// The change was worked on, and has no gates now.
+fn with_last_run(stage: &mut Stage) {
+    if let Ok(found) = &mut stage.world.changes {
+        found.runs = last_runs("add-retry", RunState::BudgetUsedUp, (2, 5));
+    }
+    stage.world.gates = false;
     list(stage);
 }
 

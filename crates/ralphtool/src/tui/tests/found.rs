@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::tui::message::{
-    Answer, ChangesFound, DocumentText, ErrorText, FileWindow, Needle, Part, Previewed, Query,
-    Undone, Window,
+    Answer, ChangeDetail, ChangesFound, Created, DocumentText, ErrorText, FileWindow, Needle, Part,
+    Previewed, Query, Undone, Window,
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
@@ -35,6 +35,8 @@ pub(in crate::tui) struct World {
     pub(in crate::tui) diff: Result<Diff, String>,
     /// What gates printed.
     pub(in crate::tui) printed: Vec<String>,
+    /// The settings have gates.
+    pub(in crate::tui) gates: bool,
     /// What an undo restores.
     pub(in crate::tui) undone: Result<Undone, ErrorText>,
     /// The change is still there after the run.
@@ -50,8 +52,21 @@ impl Default for World {
             said: said(),
             diff: Ok(diff()),
             printed: printed(),
+            gates: true,
             undone: Ok(undone()),
             is_there: true,
+        }
+    }
+}
+
+impl World {
+    fn detail(&self, target: &str) -> ChangeDetail {
+        let shown = previewed(target, PartialSettings::default(), Vec::new(), false);
+        let gates = shown.settings.gates.value.into_iter().map(|gate| gate.name);
+        ChangeDetail {
+            proposal: shown.documents[0].text.clone(),
+            gates: gates.filter(|_| self.gates).collect(),
+            change: Box::new(shown.change),
         }
     }
 }
@@ -75,6 +90,14 @@ pub(super) fn answer(world: &World, query: &Query) -> Answer {
         Query::Diff(id) => Answer::Diff(id, world.diff.clone().map(Box::new)),
         Query::File(path, part) => Answer::File(path, Ok(file(world, part))),
         Query::Result(name) => Answer::Result(world.is_there.then(|| Box::new(change(&name)))),
+        Query::Look(target) => {
+            let found = Ok(Box::new(world.detail(&target)));
+            Answer::Look(target, found)
+        }
+        Query::Create(name) => Answer::Created(Ok(Created {
+            folder: format!("openspec/changes/{name}"),
+            name,
+        })),
         Query::Undo(_) => Answer::Undone(world.undone.clone()),
     }
 }

@@ -115,6 +115,7 @@ impl Stage {
     /// Reads the changes.
     pub(in crate::tui) fn read_changes(&mut self) {
         self.answer_query(&Query::Changes);
+        self.settle();
     }
 
     /// A record, so many seconds after the one before.

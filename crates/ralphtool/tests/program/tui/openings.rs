@@ -114,7 +114,7 @@ fn an_interrupted_run_is_resumed() {
     terminal.waits_for("2 of 2 stories done");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");
     terminal.key(Key::Esc);
-    terminal.waits_for("last run: all stories are done; cleaned up");
+    terminal.waits_for("last run  all stories are done; cleaned up");
     terminal.keys("q");
     ends(&mut terminal, 0);
     nothing_runs(&sandbox);
@@ -169,4 +169,21 @@ fn a_run_of_the_past_needs_a_terminal_to_be_shown_on() {
         output.stderr
     );
     assert!(!output.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn a_first_change_is_written_by_key() {
+    let sandbox = Sandbox::new();
+    std::fs::remove_dir_all(sandbox.repo.join("openspec")).unwrap();
+    let mut terminal = open(&sandbox, &[]);
+    terminal.waits_for("to write one from a template");
+    terminal.keys("n");
+    terminal.waits_for("name of the new change");
+    terminal.keys("add-retry");
+    terminal.key(Key::Enter);
+    terminal.waits_for("wrote openspec/changes/add-retry");
+    terminal.waits_for("no gates: the agent's word is the only check");
+    assert!(sandbox.exists("openspec/changes/add-retry/tasks.md"));
+    terminal.keys("q");
+    ends(&mut terminal, 0);
 }

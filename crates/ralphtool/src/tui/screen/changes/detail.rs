@@ -1,0 +1,119 @@
+//! What the list shows of the selected change: why it was written, its last run, its gates and its
+//! stories.
+
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+use crate::tui::markdown;
+use crate::tui::message::{ChangeDetail, ErrorText};
+use crate::tui::palette::{DIM, NAME, STRONG, WARN};
+use crate::tui::screen::error_lines;
+use crate::tui::screen::preview::story_title;
+use crate::tui::wrap;
+use crate::ui::text::clean;
+use crate::ui::words::{self, count};
+use ralph_run::history::listed::LastRun;
+use ralph_run::records::progress::NO_GATES;
+use ralph_run::records::state::with_finish;
+use ralph_run::records::summary::RunSummary;
+
+/// How many lines of the reason for a change are shown.
+const WHY: usize = 6;
+
+/// The lines of a detail, wrapped to this many columns.
+pub(super) fn lines(
+    found: &Result<Box<ChangeDetail>, ErrorText>,
+    last: Option<&LastRun>,
+    columns: usize,
+    now: Timestamp,
+) -> Vec<Line<'static>> {
+    let detail = match found {
+        Ok(detail) => detail,
+        Err(error) => return error_lines(error),
+    };
+    let mut lines = Vec::new();
+    let mut why = markdown::render(&why(&detail.proposal).join("\n"), columns, true);
+    if why.len() > WHY {
+        why.truncate(WHY);
+        why.push(wrap::styled("…", DIM));
+    }
+    if !why.is_empty() {
+        lines.extend(why);
+        lines.push(Line::default());
+    }
+    for fact in facts(detail, last, now) {
+        lines.extend(wrap::wrap(&fact, columns, LABEL));
+    }
+    lines.push(Line::default());
+    let stories = detail.change.stories.iter();
+    lines.extend(stories.map(|story| wrap::cut(&story_title(story), columns)));
+    lines
+}
+
+/// The first paragraph of a proposal that is neither a heading nor empty.
+fn why(proposal: &str) -> Vec<&str> {
+    let lines = proposal.lines().map(str::trim);
+    let text = lines.skip_while(|line| line.is_empty() || line.starts_with(['#', '>']));
+    text.take_while(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect()
+}
+
+/// How wide the labels of the facts are.
+const LABEL: usize = 10;
+
+fn facts(detail: &ChangeDetail, last: Option<&LastRun>, now: Timestamp) -> Vec<Line<'static>> {
+    let mut facts = Vec::new();
+    match last.map(|last| &last.run) {
+        None => facts.push(fact("last run", wrap::styled("none", DIM))),
+        Some(run) => {
+            facts.push(fact("last run", last_run(run, now)));
+            facts.push(fact("", Line::from(figures(run))));
+            let branch = run.branch.as_ref();
+            let branch = branch.map(|name| wrap::styled(clean(name), NAME));
+            facts.extend(branch.map(|branch| fact("branch", branch)));
+        }
+    }
+    let gates: Vec<String> = detail.gates.iter().map(|name| clean(name)).collect();
+    let gates = if gates.is_empty() {
+        wrap::styled(format!("! {NO_GATES}"), WARN)
+    } else {
+        Line::from(gates.join(", "))
+    };
+    facts.push(fact("gates", gates));
+    facts
+}
+
+fn fact(label: &'static str, value: Line<'static>) -> Line<'static> {
+    let mut line = Line::from(Span::styled(format!("{label:LABEL$}"), DIM));
+    line.spans.extend(value.spans);
+    line
+}
+
+/// How the last run stands or ended, and when.
+fn last_run(run: &RunSummary, now: Timestamp) -> Line<'static> {
+    let ago = words::ago(run.ended, now);
+    Line::from(vec![
+        Span::styled(clean(&with_finish(&run.headline, run.finish)), STRONG),
+        Span::styled(format!("  {ago}"), DIM),
+    ])
+}
+
+fn figures(run: &RunSummary) -> String {
+    let mut figures = vec![run.stories.in_full(), count(run.attempts, "attempt")];
+    figures.extend(words::used(run.tokens, run.cost_usd));
+    figures.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn why_is_the_first_paragraph_below_the_headings() {
+        let proposal = "# Add a retry\n\n## Why\nA server\nis busy.\n\n## What changes\n- more\n";
+        assert_eq!(why(proposal), ["A server", "is busy."]);
+        assert_eq!(why(""), [""; 0]);
+        assert_eq!(why("# Only a title\n"), [""; 0]);
+    }
+}
