@@ -249,6 +249,7 @@ fn a_story_that_needs_two_attempts_ends_complete_with_both_of_them_counted() {
         started_at: Some(clock(0)),
         ended_at: Some(clock(8)),
         last_at: Some(clock(9)),
+        last_number: tape.progress.last_number,
         worked_until: Some(clock(8)),
         settled: total,
         ..Progress::default()
@@ -428,6 +429,7 @@ fn warnings_skips_and_requests_are_kept() {
         requested: Some(Request::Stop),
         started_at: Some(clock(0)),
         last_at: Some(clock(3)),
+        last_number: tape.progress.last_number,
         worked_until: Some(clock(3)),
         ..Progress::default()
     };
