@@ -18,6 +18,7 @@
 
 pub(crate) mod app;
 mod choice;
+mod ending;
 mod failure;
 mod fuzzy;
 mod gauge;

@@ -1,8 +1,8 @@
 //! What a screen asks the app to do after a key.
 
+use super::ending::Ending;
 use super::keys::Action;
 use super::message::Request;
-use super::screen::completion::Choice;
 
 /// What the app does after a screen has handled a key.
 #[derive(Debug, PartialEq)]
@@ -47,12 +47,12 @@ pub(crate) enum Confirmation {
     /// Start over although a run is open.
     Fresh,
     /// What to do with the branch at the end of a run.
-    Choice(Choice),
+    Ending(Ending),
 }
 
 impl Confirmation {
     /// Whether this key leads to this question at the end of a run.
     pub(crate) fn is_asked_by(self, action: Option<Action>) -> bool {
-        matches!(self, Self::Choice(choice) if action.is_some() && choice.action() == action)
+        matches!(self, Self::Ending(ending) if action.is_some() && ending.action() == action)
     }
 }

@@ -164,7 +164,7 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
              its branch; `ralphtool undo` restores the old run."
                 .to_owned(),
         ),
-        Confirmation::Choice(choice) => {
+        Confirmation::Ending(choice) => {
             let header = progress.and_then(|progress| progress.header.as_ref());
             return header.map_or_else(
                 || Choice::yes_or_no("Go ahead?", String::new()),

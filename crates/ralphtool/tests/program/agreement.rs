@@ -263,7 +263,7 @@ fn every_face_says_the_same_of_a_run() {
     assert!(line.contains(&used), "no `{used}` in\n{screen}");
     closed(&terminal.screen(), &facts);
     let mut changes = Terminal::start(&command(&sandbox, &[]), 24, 140);
-    changes.waits_for("last run: done, 1 story and 1 task deferred; branch kept");
+    changes.waits_for("done, 1 story and 1 task deferred; branch kept");
     changes.waits_for(&used);
     changes.keys("q");
     changes.end();

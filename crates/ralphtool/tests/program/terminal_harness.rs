@@ -35,7 +35,7 @@ fn the_program_runs_in_the_terminal() {
     assert_eq!(terminal.end(), 0);
     let screen = terminal.screen();
     assert!(screen.contains("0/2"), "{screen}");
-    assert_eq!(terminal.find("open").map(|(row, _)| row), Some(1));
+    assert_eq!(terminal.find("ready").map(|(row, _)| row), Some(1));
 }
 
 #[test]

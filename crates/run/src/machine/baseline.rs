@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::checks::how_and_tail;
 use super::io::{Ground, Step};
 use super::stories::Current;
+use super::verdict::how_and_tail;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{GateResult, Outcome};

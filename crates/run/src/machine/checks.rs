@@ -16,9 +16,6 @@ use crate::words::{in_ms, quoted};
 use ralph_base::ids::{AttemptId, StoryId};
 use ralph_vault::journal::steps::StoryNote;
 
-/// How many lines of a red gate go into the next prompt.
-const TAIL_LINES: usize = 60;
-
 /// A promised attempt whose gates run.
 #[derive(Debug)]
 pub(super) struct Gating {
@@ -283,18 +280,4 @@ impl Machine {
         }
         self.read_backlog()
     }
-}
-
-pub(super) fn gate_reason(name: &str, how: &str, tail: &str) -> String {
-    format!("gate `{name}` failed: {}", how_and_tail(how, tail))
-}
-
-/// How a gate ended, and below it the last lines that it printed.
-pub(super) fn how_and_tail(how: &str, tail: &str) -> String {
-    let lines: Vec<&str> = tail.lines().collect();
-    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    if last.is_empty() {
-        return how.to_owned();
-    }
-    format!("{how}\n{}", last.join("\n"))
 }

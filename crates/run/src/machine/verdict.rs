@@ -1,12 +1,13 @@
 //! What an agent's end means: its promise counts, or the attempt failed.
 
-use super::checks::gate_reason;
 use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
 use ralph_agents::dialect::{Limit, Trouble};
 use ralph_agents::promise::Promise;
 
+/// How many lines of a red gate go into the next prompt.
+const TAIL_LINES: usize = 60;
 /// How an attempt without a promise is explained.
 const LAST_LINE: &str = "the agent's last line was: ";
 /// What the next prompt says after an attempt ran out of context.
@@ -206,4 +207,19 @@ fn exit_in_words(exit: AgentExit) -> String {
         AgentExit::Signal(signal) => format!("signal {signal}"),
         AgentExit::StoppedByUs => "a stop".to_owned(),
     }
+}
+
+/// Why an attempt failed at a gate.
+pub(super) fn gate_reason(name: &str, how: &str, tail: &str) -> String {
+    format!("gate `{name}` failed: {}", how_and_tail(how, tail))
+}
+
+/// How a gate ended, and below it the last lines that it printed.
+pub(super) fn how_and_tail(how: &str, tail: &str) -> String {
+    let lines: Vec<&str> = tail.lines().collect();
+    let last = &lines[lines.len().saturating_sub(TAIL_LINES)..];
+    if last.is_empty() {
+        return how.to_owned();
+    }
+    format!("{how}\n{}", last.join("\n"))
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::checks::gate_reason;
 use super::io::{Ground, Step};
+use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
 use crate::records::event::{Event, FailureKind, GateResult, Outcome};

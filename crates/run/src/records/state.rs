@@ -1,5 +1,6 @@
-//! How a run stands: one word for it, the same in every command and on every screen.
+//! How a run stands: one word and one headline for it, the same in every command and on every screen.
 
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::outcome::Outcome;
@@ -135,6 +136,33 @@ impl RunState {
     /// Whether the work that was asked for is done.
     pub const fn is_done(self) -> bool {
         matches!(self, Self::Done | Self::StoryDone | Self::Unverified)
+    }
+}
+
+impl Progress {
+    /// How the run stands, or why it ended, in one line.
+    pub fn headline(&self, state: RunState, zone: &TimeZone) -> String {
+        if let (RunState::Rewound, Some(story)) = (state, &self.rewound) {
+            return format!("rewound to before story {story}");
+        }
+        let ended = self.ended_at.zip(self.outcome());
+        match ended {
+            Some((at, outcome)) => {
+                outcome.headline(&self.story_counts(), &at.to_zoned(zone.clone()))
+            }
+            None => state.word().to_owned(),
+        }
+    }
+
+    /// Why the run ended, in one line.
+    pub fn closing_headline(&self, zone: &TimeZone) -> String {
+        self.headline(RunState::of(self, Place::AT_REST), zone)
+    }
+
+    /// What became of the branch; nothing if that was undone.
+    pub fn finished(&self, place: Place) -> Option<FinishChoice> {
+        let finish = self.finish.as_ref().filter(|_| !place.is_open);
+        finish.map(|finish| finish.choice)
     }
 }
 

@@ -219,7 +219,7 @@ impl App {
             }
             Confirmation::Skip => self.request = Some(Request::Command(UserCommand::Skip)),
             Confirmation::Fresh => self.start_preview(true),
-            Confirmation::Choice(choice) => {
+            Confirmation::Ending(choice) => {
                 if let Some(run) = &self.run {
                     let step = self.completion.confirmed(choice, run);
                     self.perform(step);

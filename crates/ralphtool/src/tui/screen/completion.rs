@@ -14,6 +14,7 @@ use self::areas::{Areas, Wanted};
 use self::review::Review;
 use super::run::Run;
 use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
+use crate::tui::ending::Ending;
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver, Wheel};
 use crate::tui::palette::{ACTIVE, BAD, GOOD, KEY, STRONG, WARN, border};
@@ -28,8 +29,6 @@ use ralph_run::records::event::FinishChoice;
 use ralph_run::records::outcome::OutcomeKind;
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
-
-pub(crate) use choices::Choice;
 
 /// How many lines of the reason are shown.
 const REASON_LINES: usize = 12;
@@ -63,7 +62,7 @@ pub(crate) struct Completion {
     /// The choice that Enter takes; none before the user has moved to one.
     selected: Option<usize>,
     /// The choice that is being carried out.
-    doing: Option<Choice>,
+    doing: Option<Ending>,
     review: Review,
     files: DiffPane,
 }
@@ -103,13 +102,13 @@ impl Completion {
         if self.doing.is_some() {
             return None;
         }
-        self.doing = Some(Choice::Finish(FinishChoice::Keep));
+        self.doing = Some(Ending::Finish(FinishChoice::Keep));
         Some(UserCommand::Finish(FinishChoice::Keep))
     }
 
     /// Whether the run is about to continue.
     pub(crate) fn is_continuing(&self) -> bool {
-        self.doing == Some(Choice::Again)
+        self.doing == Some(Ending::Again)
     }
 
     /// Whether an action would do something now.
@@ -119,12 +118,12 @@ impl Completion {
     }
 
     /// The choice that an action means, if it is offered.
-    fn chosen(&self, action: Action, run: &Run) -> Option<Choice> {
-        let choices = Choice::all(run);
+    fn chosen(&self, action: Action, run: &Run) -> Option<Ending> {
+        let choices = Ending::all(run);
         if action == Action::Enter {
             return choices.get(self.selected?).copied();
         }
-        let is_meant = |choice: &Choice| choice.action() == Some(action);
+        let is_meant = |choice: &Ending| choice.action() == Some(action);
         choices.into_iter().find(is_meant)
     }
 
@@ -148,7 +147,7 @@ impl Completion {
     }
 
     fn select(&mut self, action: Action, run: &Run) {
-        let last = Choice::all(run).len().saturating_sub(1);
+        let last = Ending::all(run).len().saturating_sub(1);
         let first = matches!(action, Action::Down | Action::Home).then_some(0);
         self.selected = match self.selected {
             Some(selected) => action.moved(selected, last, 1),
@@ -161,7 +160,7 @@ impl Completion {
         match self.chosen(action, run) {
             Some(_) if self.doing.is_some() => Step::Stay,
             Some(choice) if action == Action::Enter && !choice.always_asks() => self.choose(choice),
-            Some(choice) => Step::Confirm(Confirmation::Choice(choice)),
+            Some(choice) => Step::Confirm(Confirmation::Ending(choice)),
             None => Step::Stay,
         }
     }
@@ -177,17 +176,17 @@ impl Completion {
     }
 
     /// Carries a choice out, unless the run changed and no longer offers it.
-    pub(crate) fn confirmed(&mut self, choice: Choice, run: &Run) -> Step {
-        if self.doing.is_some() || !Choice::all(run).contains(&choice) {
+    pub(crate) fn confirmed(&mut self, choice: Ending, run: &Run) -> Step {
+        if self.doing.is_some() || !Ending::all(run).contains(&choice) {
             return Step::Stay;
         }
         self.choose(choice)
     }
 
-    fn choose(&mut self, choice: Choice) -> Step {
+    fn choose(&mut self, choice: Ending) -> Step {
         let Some(command) = choice.command() else {
             return match choice {
-                Choice::Restart => Step::Restart,
+                Ending::Restart => Step::Restart,
                 _ => Step::Back,
             };
         };
@@ -297,7 +296,7 @@ impl Completion {
         if let Some(doing) = self.doing {
             return vec![wrap::styled(doing.doing(header), ACTIVE)];
         }
-        let choices = Choice::all(run).into_iter().enumerate();
+        let choices = Ending::all(run).into_iter().enumerate();
         choices
             .map(|(place, choice)| choice.line(self.selected == Some(place), header))
             .collect()

@@ -1,14 +1,11 @@
-//! The figures and the headline of a run: one fold, from which every command and screen takes them.
+//! The figures of a run: one fold, from which every command and screen takes them.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::{AttemptStanding, Progress, StoryProgress, StoryStanding};
 use crate::records::counts::StoryCounts;
-use crate::records::event::FinishChoice;
-use crate::records::state::{Place, RunState};
 use ralph_agents::agent_event::Usage;
 
 /// What a run has done and used so far.
@@ -70,31 +67,6 @@ impl Progress {
             open: self.stories_total.saturating_sub(settled),
             tasks_deferred: done.map(|story| story.tasks_deferred).sum(),
         }
-    }
-
-    /// How the run stands, or why it ended, in one line.
-    pub fn headline(&self, state: RunState, zone: &TimeZone) -> String {
-        if let (RunState::Rewound, Some(story)) = (state, &self.rewound) {
-            return format!("rewound to before story {story}");
-        }
-        let ended = self.ended_at.zip(self.outcome());
-        match ended {
-            Some((at, outcome)) => {
-                outcome.headline(&self.story_counts(), &at.to_zoned(zone.clone()))
-            }
-            None => state.word().to_owned(),
-        }
-    }
-
-    /// Why the run ended, in one line.
-    pub fn closing_headline(&self, zone: &TimeZone) -> String {
-        self.headline(RunState::of(self, Place::AT_REST), zone)
-    }
-
-    /// What became of the branch; nothing if that was undone.
-    pub fn finished(&self, place: Place) -> Option<FinishChoice> {
-        let finish = self.finish.as_ref().filter(|_| !place.is_open);
-        finish.map(|finish| finish.choice)
     }
 
     /// Whether the run was rewound to before a story that was done.

@@ -2,8 +2,8 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::tui::choice::Choice as Dialog;
-use crate::tui::keys::Action;
+use crate::tui::choice::Choice;
+use crate::tui::ending::Ending;
 use crate::tui::palette::{KEY, STRONG};
 use crate::tui::screen::run::Run;
 use crate::ui::text::{clean, pad};
@@ -13,19 +13,7 @@ use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
 /// How wide the names of the choices are.
 const NAME: usize = 10;
 
-/// What can be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Finish(FinishChoice),
-    /// The loop, which waits for a choice, continues.
-    Again,
-    /// Start the loop again, after it failed.
-    Restart,
-    /// Go back to where the UI began.
-    Leave,
-}
-
-impl Choice {
+impl Ending {
     /// The choices that the loop would carry out.
     pub(super) fn all(run: &Run) -> Vec<Self> {
         if run.over.is_some() {
@@ -55,18 +43,6 @@ impl Choice {
             choices.push(Self::Again);
         }
         choices
-    }
-
-    /// The action of its own key; it asks first.
-    pub(crate) const fn action(self) -> Option<Action> {
-        match self {
-            Self::Finish(FinishChoice::Cleanup) => Some(Action::Cleanup),
-            Self::Finish(FinishChoice::Keep) => Some(Action::Keep),
-            Self::Finish(FinishChoice::Abandon) => Some(Action::Abandon),
-            Self::Again | Self::Restart => Some(Action::Resume),
-            Self::Finish(FinishChoice::Squash) => Some(Action::Squash),
-            Self::Finish(FinishChoice::Reword) | Self::Leave => None,
-        }
     }
 
     /// Whether it asks even where it was selected before. Staying on the branch moves nothing.
@@ -146,7 +122,7 @@ impl Choice {
     }
 
     /// The question before it.
-    pub(crate) fn question(self, header: &RunStarted) -> Dialog {
+    pub(crate) fn question(self, header: &RunStarted) -> Choice {
         let (branch, original) = (clean(&header.branch), clean(&header.original));
         let (title, text) = match self {
             Self::Finish(FinishChoice::Cleanup) => (
@@ -187,6 +163,6 @@ impl Choice {
             ),
             Self::Leave => ("Leave?", "The run stays as it is.".to_owned()),
         };
-        Dialog::yes_or_no(title, text)
+        Choice::yes_or_no(title, text)
     }
 }
