@@ -174,6 +174,7 @@ mod tests {
                 ..StoryCounts::default()
             },
             attempts: 3,
+            elapsed_ms: 95_000,
             tokens: 1200,
             cost_usd,
         };

@@ -85,7 +85,8 @@ fn kind(page: &Page, source: SourceKind) -> String {
 fn write_story(page: &mut Page, story: &Story, is_next: bool) {
     let (style, mark) = match story.state {
         StoryState::Done => (GOOD, "done"),
-        StoryState::Deferred => (WARN, "set aside"),
+        StoryState::Deferred if story.is_done() => (GOOD, "done, the rest deferred"),
+        StoryState::Deferred => (WARN, "deferred"),
         StoryState::Open if is_next => (NAME, "next"),
         StoryState::Open => (DIM, "open"),
     };

@@ -1,10 +1,10 @@
 //! Every command and every screen says the same of a run: state, headline, stories, attempts, time,
-//! tokens, cost and files, after each step of a history with a budget, a kill, a resume, a rewind, an
-//! undo and deferred tasks.
+//! tokens, cost and files, after each step of a history with a budget, a kill, a resume, a skipped
+//! story, a rewind, undos, a cleanup and deferred tasks.
 
 use crate::sandbox::{Sandbox, records, there, until};
 use crate::terminal::Terminal;
-use crate::tui::stage::{chooses, command, open};
+use crate::tui::stage::{chooses, command};
 use pretty_assertions::assert_eq;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -20,15 +20,15 @@ input = 1
 output = 1
 "#;
 
-/// An agent that reports 100,000 tokens and completes its story. Where `ROOT/hang` exists, it hangs
-/// instead; the first attempt at story 2 after that fails.
+/// An agent that reports 100,000 tokens and completes its story. Where `ROOT/hang` exists, and at
+/// story 4, it hangs instead; where `ROOT/fail` exists, the attempt fails.
 const AGENT: &str = r#"
 cat > /dev/null
 tasks="openspec/changes/$RALPHTOOL_CHANGE/tasks.md"
 echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
-if [ -e ROOT/hang ]; then
+if [ -e ROOT/hang ] || [ $RALPHTOOL_STORY = 4 ]; then
     printf '{"type":"assistant","message":{"id":"a","content":[],"usage":{"input_tokens":50000,"output_tokens":0}}}\n'
-    touch ROOT/here
+    touch "ROOT/here-$RALPHTOOL_STORY"
     sleep 300
 fi
 if [ -e ROOT/fail ]; then
@@ -54,6 +54,10 @@ const TASKS: &str = "\
 ## 3. Later
 
 - [~] 3.1 Do d
+
+## 4. Last
+
+- [ ] 4.1 Do e
 ";
 
 fn start() -> Sandbox {
@@ -109,15 +113,14 @@ fn agreed(sandbox: &Sandbox) -> Value {
     let of = |of: &Value| facts(of, of, of["tokens"].as_u64().unwrap());
     assert_eq!(of(&status), want, "status and the receipt");
     assert_eq!(of(&row), want, "the list of runs and the receipt");
+    assert_eq!(row["elapsed_ms"], totals["duration_ms"], "the time");
     assert_eq!(of(&change["last_run"]), want, "list and the receipt");
     assert_eq!(status["elapsed_ms"], totals["duration_ms"], "the time");
     assert_eq!(status["changed_files"], totals["changed_files"]);
-    in_words(
-        sandbox,
-        &receipt,
-        &want,
-        change["standing"].as_str().unwrap(),
-    );
+    let standing = change["standing"].as_str().unwrap();
+    in_words(sandbox, &receipt, &want, standing);
+    let short = standing.split(':').next().unwrap();
+    on_the_list(sandbox, &want, short);
     want
 }
 
@@ -160,6 +163,45 @@ fn in_words(sandbox: &Sandbox, receipt: &Value, facts: &Value, standing: &str) {
     let list = text(sandbox, &["list"]);
     assert!(list.contains(standing), "no `{standing}` in\n{list}");
     assert_eq!(receipt["state"], facts["state"]);
+    let doctor = sandbox.run(&["doctor"]).stdout;
+    let run = fact(&doctor.replace(['!', '✓'], " "), "run").unwrap();
+    let stories = format!("{} of {} stories done", facts["done"], facts["total"]);
+    for fact in [headline, &stories] {
+        assert!(run.contains(fact), "the doctor without `{fact}`: {run}");
+    }
+}
+
+/// The list of changes on the screen says the same.
+#[track_caller]
+fn on_the_list(sandbox: &Sandbox, facts: &Value, standing: &str) {
+    let headline = facts["headline"].as_str().unwrap();
+    let mut terminal = Terminal::start(&command(sandbox, &[]), 40, 200);
+    terminal.waits_for(standing);
+    terminal.waits_for(headline);
+    terminal.waits_for(&used(facts));
+    terminal.waits_for(&format!(
+        "{} of {} stories done",
+        facts["done"], facts["total"]
+    ));
+    terminal.waits_for(&attempts(facts));
+    terminal.keys("q");
+    terminal.end();
+}
+
+fn attempts(facts: &Value) -> String {
+    match facts["attempts"].as_u64().unwrap() {
+        1 => "1 attempt".to_owned(),
+        many => format!("{many} attempts"),
+    }
+}
+
+/// Tokens and cost, as screens show them.
+fn used(facts: &Value) -> String {
+    let cost: f64 = facts["cost"].as_str().unwrap().parse().unwrap();
+    format!(
+        "{}k tokens · ${cost:.2}",
+        facts["tokens"].as_u64().unwrap() / 1000
+    )
 }
 
 /// A time without parts of a second.
@@ -221,7 +263,7 @@ fn every_face_says_the_same_of_a_run() {
     // In another terminal a run at work is running; killed, it is interrupted.
     std::fs::write(sandbox.root.join("hang"), "").unwrap();
     let running = sandbox.start(&["resume", "--max-cost", "5"]);
-    until("the agent", || there(&sandbox.root.join("here")));
+    until("the agent", || there(&sandbox.root.join("here-2")));
     let list = text(&sandbox, &["list"]);
     assert!(list.contains("running"), "{list}");
     let row = &object(&sandbox, &["log", "--json"])[0];
@@ -236,50 +278,62 @@ fn every_face_says_the_same_of_a_run() {
         json!(["interrupted", "interrupted", 1, 1, 2, null])
     );
 
-    // It is resumed on the screen, where an attempt fails before the story is done.
+    // It is resumed on the screen: an attempt fails, the next one is done, and a story is skipped.
     std::fs::write(sandbox.root.join("fail"), "").unwrap();
-    let mut terminal = open(&sandbox, &["resume", "--max-cost", "5"]);
-    terminal.waits_for("2 of 3 stories done, 1 deferred, 1 task deferred · 4 attempts");
+    let mut terminal = Terminal::start(&command(&sandbox, &["resume", "--max-cost", "5"]), 24, 100);
+    until("the agent", || there(&sandbox.root.join("here-4")));
+    terminal.waits_for("2 of 4 stories");
+    // The run screen counts what was used before, and what the agent uses now.
+    terminal.waits_for("$0.30 of $5.00");
+    terminal.waits_for("300k tokens");
+    let status = object(&sandbox, &["status", "--json"]);
+    assert_eq!(status["tokens"].as_u64().unwrap() / 1000, 300);
+    assert_eq!(
+        json!(of(&status, &["state", "stories_done", "attempts"])),
+        json!(["running", 2, 5])
+    );
+    terminal.keys("x");
+    terminal.waits_for("Skip the story?");
+    terminal.keys("y");
+    terminal.waits_for("2 of 4 stories done, 1 deferred, 1 skipped, 1 task deferred · 5 attempts");
     let screen = terminal.screen();
     chooses(&terminal, "b", "On ralph/c with checkpoint commits");
     terminal.keys("q");
     terminal.end();
     let facts = agreed(&sandbox);
+    let skipped = "done, except 1 story you skipped";
     assert_eq!(
         json!(of(&facts, &names)),
-        json!(["done", "done, 1 story and 1 task deferred", 2, 1, 4, "keep"])
+        json!(["skipped", skipped, 2, 1, 5, "keep"])
     );
-    assert!(
-        screen.contains("done, 1 story and 1 task deferred"),
-        "{screen}"
-    );
-    let cost: f64 = facts["cost"].as_str().unwrap().parse().unwrap();
-    let used = format!(
-        "{}k tokens · ${cost:.2}",
-        facts["tokens"].as_u64().unwrap() / 1000
-    );
+    assert!(screen.contains(skipped), "{screen}");
     let line: Vec<&str> = screen.split_whitespace().collect();
-    let line = line.join(" ");
+    let (line, used) = (line.join(" "), used(&facts));
     assert!(line.contains(&used), "no `{used}` in\n{screen}");
     closed(&terminal.screen(), &facts);
-    let mut changes = Terminal::start(&command(&sandbox, &[]), 24, 140);
-    changes.waits_for("done, 1 story and 1 task deferred; branch kept");
-    changes.waits_for(&used);
-    changes.keys("q");
-    changes.end();
 
     // What is done is what is done on the branch now.
     text(&sandbox, &["rewind", "2"]);
     let facts = agreed(&sandbox);
     assert_eq!(
         json!(of(&facts, &names)),
-        json!(["rewound", "rewound to before story 2", 1, 1, 4, null])
+        json!(["rewound", "rewound to before story 2", 1, 1, 5, null])
     );
     let next = &object(&sandbox, &["status", "--json"])["next"][0];
     assert_eq!(next["command"], "ralphtool resume");
     text(&sandbox, &["undo"]);
     let facts = agreed(&sandbox);
-    assert_eq!(json!(of(&facts, &["state", "done"])), json!(["done", 2]));
+    assert_eq!(json!(of(&facts, &["state", "done"])), json!(["skipped", 2]));
+
+    // What became of the branch is the same everywhere, too.
+    text(&sandbox, &["finish", "--cleanup"]);
+    let facts = agreed(&sandbox);
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["skipped", skipped, 2, 1, 5, "cleanup"])
+    );
+    text(&sandbox, &["undo"]);
+    agreed(&sandbox);
     assert_eq!(
         records(&text(&sandbox, &["log", "--events", "--json"])),
         sandbox.events()

@@ -3,9 +3,16 @@
 
 use std::path::Path;
 
+use jiff::Zoned;
+
 use super::{Finding, Place, Scope};
 use crate::engine::start::recorded;
+use crate::failure::{Failure, chain};
+use crate::records::event::FinishChoice;
+use crate::records::state::{RunState, with_finish};
 use crate::settings::Settings;
+use crate::status::Status;
+use crate::status::lookup::Watch;
 use crate::words::counted;
 use ralph_base::disk::{free_bytes, measure, try_place};
 use ralph_base::ids::RunId;
@@ -16,7 +23,7 @@ use ralph_vault::git::locks::holder as lock_holder;
 use ralph_vault::look::look;
 use ralph_vault::other_vaults::{Scope as OtherVaults, others};
 use ralph_vault::store::{VaultError, VaultFolder, holder};
-use ralph_vault::{JournalHealth, Look, OpenRun, strays};
+use ralph_vault::{JournalHealth, Look, strays};
 
 /// Less room than this is worth a warning.
 const LITTLE_ROOM: u64 = 1_000_000_000;
@@ -76,12 +83,14 @@ pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findi
             }
             Err(error) => findings.push(Finding::error("journal", error)),
         }
+        if looked.is_ok() {
+            findings.extend(last_run(place));
+        }
     } else {
         let message = format!("none yet; the first run makes `{}`", folder.display());
         findings.push(Finding::good("vault", message));
     }
     if let (true, Ok(looked)) = (is_free, &looked) {
-        findings.extend(looked.open.as_ref().map(|open| interrupted(open, looked)));
         findings.extend(processes(place, looked));
         findings.extend(index_lock(place, looked.open.is_some()));
         findings.extend(files_of_no_run(place));
@@ -139,11 +148,41 @@ fn other_repository(place: &Place<'_>, looked: &Look) -> Option<Finding> {
     Some(Finding::error("vault", &error.into()))
 }
 
-fn interrupted(open: &OpenRun, looked: &Look) -> Finding {
-    let at_checkpoint = ("it is at a checkpoint", "it goes on from there");
-    let (found, done) = looked.half_way.unwrap_or(at_checkpoint);
-    let message = format!("a run of `{}` is not finished: {found}", open.change);
-    Finding::warning("run", message).hint(format!("`ralphtool resume`: {done}"))
+/// How the last run stands, as `status` says it.
+fn last_run(place: &Place<'_>) -> Option<Finding> {
+    match last_status(place) {
+        Ok(status) => of_status(&status),
+        Err(failure) => Some(Finding::fault("run", chain(&failure))),
+    }
+}
+
+fn last_status(place: &Place<'_>) -> Result<Status, Failure> {
+    let now = Zoned::now();
+    let mut watch = Watch::open(place.repository.clone(), place.vault.clone())?;
+    watch.refresh(now.timestamp())?;
+    Ok(watch.status(&now))
+}
+
+fn of_status(status: &Status) -> Option<Finding> {
+    let (change, state) = (status.change.as_ref()?, status.state?);
+    let headline = with_finish(&status.headline, status.finish);
+    let stories = status.stories.in_full();
+    let message = format!("`{change}`: {headline}; {stories}");
+    let is_decided = status.finish.is_some_and(|it| it != FinishChoice::Keep);
+    let is_done = matches!(state, RunState::Done | RunState::StoryDone);
+    if state.is_live() || is_decided || is_done {
+        return Some(Finding::good("run", message));
+    }
+    if let Some(interruption) = status.interrupted {
+        let message = format!("{message}; {}", interruption.found);
+        let hint = format!("`ralphtool resume`: {}", interruption.then);
+        return Some(Finding::warning("run", message).hint(hint));
+    }
+    let finding = Finding::warning("run", message);
+    Some(match status.next.first() {
+        Some(next) => finding.hint(format!("`{}` {}", next.command, next.why)),
+        None => finding,
+    })
 }
 
 fn processes(place: &Place<'_>, looked: &Look) -> Option<Finding> {

@@ -52,8 +52,8 @@ pub enum Tone {
 pub struct ChangeStanding {
     /// In a few words: `running`, `budget used up, kept: 3/5 on ralph/add-retry`, `ready`.
     pub words: String,
-    /// In one or two words: `running`, `kept`, `ready`.
-    pub short: &'static str,
+    /// The same without where the work is: `running`, `budget used up, kept`, `ready`.
+    pub short: String,
     /// How they are to be read.
     pub tone: Tone,
     /// The command that continues it, without `ralphtool`; none if nothing is left to do.
@@ -101,17 +101,18 @@ impl ChangeStanding {
 
     fn of_run(change: &ChangeSummary, last: &LastRun) -> Self {
         let state = last.run.state;
-        let mut words = state.word().to_owned();
+        let mut short = state.word().to_owned();
         if last.kept {
-            words.push_str(", kept");
+            short.push_str(", kept");
         }
+        let mut words = short.clone();
         // The work is on another branch than the plan that is listed.
         let stories = last.run.stories;
         if let Some(branch) = &last.run.branch
             && !state.is_live()
             && stories.done != change.stories_done
         {
-            words = format!("{words}: {}/{} on {branch}", stories.done, stories.total);
+            words = format!("{short}: {}/{} on {branch}", stories.done, stories.total);
         }
         let is_left = stories.open + stories.skipped > 0;
         let next = match state {
@@ -126,7 +127,6 @@ impl ChangeStanding {
             RunState::Failed | RunState::GateBroken | RunState::Broken => Tone::Bad,
             _ => Tone::Warning,
         };
-        let short = if last.kept { "kept" } else { state.word() };
         Self {
             words,
             short,
@@ -145,7 +145,7 @@ impl ChangeStanding {
         };
         Self {
             words: words.to_owned(),
-            short: words,
+            short: words.to_owned(),
             tone,
             next,
         }

@@ -83,6 +83,7 @@ pub fn receipt(lines: &str, state: RunState) -> Receipt {
         finish: progress.finish.as_ref().map(|it| it.choice),
         stories: progress.story_counts(),
         attempts: 0,
+        elapsed_ms: 0,
         tokens: 0,
         cost_usd: None,
     };

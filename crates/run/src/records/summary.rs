@@ -8,6 +8,7 @@ use super::counts::StoryCounts;
 use super::event::FinishChoice;
 use super::progress::Progress;
 use super::state::{Place, RunState};
+use crate::words::in_ms;
 use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::PastRun;
 
@@ -35,6 +36,8 @@ pub struct RunSummary {
     pub stories: StoryCounts,
     /// Attempts that were started.
     pub attempts: u32,
+    /// How long it was at work, in milliseconds.
+    pub elapsed_ms: u64,
     /// Tokens it used.
     pub tokens: u64,
     /// What it cost in US dollars, where the agent says so.
@@ -53,6 +56,7 @@ impl RunSummary {
             finish: progress.finished(place),
             stories: figures.stories,
             attempts: figures.attempts,
+            elapsed_ms: in_ms(figures.time),
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
             run: past.run,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use ratatui::Frame;
 use ratatui::layout::Constraint::{Length, Min, Percentage};
-use ratatui::layout::{Layout, Rect};
+use ratatui::layout::{Layout, Rect, Size};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -231,12 +231,16 @@ impl Changes {
 
     fn draw_detail(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
         let mut lines = self.detail();
-        let columns = usize::from(area.width.saturating_sub(1)).max(8);
         let row = self.selected_row();
         let found = row.and_then(|row| self.details.get(&row.target));
         if let (Some(row), Some(found)) = (row, found) {
-            let last = self.last_run(row);
-            lines.extend(detail::lines(found, last, columns, now));
+            let room = Size {
+                width: area.width.saturating_sub(1).max(8),
+                height: area
+                    .height
+                    .saturating_sub(u16::try_from(lines.len()).unwrap_or(0)),
+            };
+            lines.extend(detail::lines(found, self.last_run(row), room, now));
         }
         draw_lines(frame, area, &lines, 1);
     }
@@ -322,7 +326,7 @@ impl Changes {
         };
         let text = standing.short;
         match standing.next.filter(|_| last.is_some()) {
-            Some("loop") | None => (text.to_owned(), style),
+            Some("loop") | None => (text, style),
             Some(next) => (format!("{text} → {next}"), style),
         }
     }

@@ -322,7 +322,8 @@ pub(crate) fn stories(change: &Change, columns: usize) -> Vec<Item> {
     stories.map(|story| story_lines(story, columns)).collect()
 }
 
-fn story_lines(story: &Story, columns: usize) -> Item {
+/// The title of a story, its tasks and an empty line.
+pub(crate) fn story_lines(story: &Story, columns: usize) -> Item {
     let mut lines = wrap::wrap(&story_title(story), columns, 2);
     for task in &story.tasks {
         let (mark, style) = match task.state {
@@ -344,12 +345,16 @@ fn story_lines(story: &Story, columns: usize) -> Item {
 pub(crate) fn story_title(story: &Story) -> Line<'static> {
     let (mark, style) = match story.state {
         StoryState::Done => ("✓", GOOD),
-        StoryState::Open => ("○", NAME),
+        StoryState::Deferred if story.is_done() => ("✓", GOOD),
         StoryState::Deferred => ("⊘", DIM),
+        StoryState::Open => ("○", NAME),
     };
     let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
     let done = story.tasks.iter().filter(|it| it.state == TaskState::Done);
-    let tasks = format!("  {}/{}", done.count(), story.tasks.len());
+    let mut tasks = format!("  {}/{}", done.count(), story.tasks.len());
+    if story.is_done() && story.deferred_tasks() > 0 {
+        tasks.push_str(", the rest deferred");
+    }
     Line::from(vec![
         Span::styled(format!("{mark} "), style),
         Span::styled(title, STRONG),

@@ -198,6 +198,7 @@ pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) 
             ..StoryCounts::default()
         },
         attempts: 3,
+        elapsed_ms: 95_000,
         tokens: 45_000,
         cost_usd: Some(0.42),
     };

@@ -2,13 +2,14 @@
 //! stories.
 
 use jiff::Timestamp;
+use ratatui::layout::Size;
 use ratatui::text::{Line, Span};
 
 use crate::tui::markdown;
 use crate::tui::message::{ChangeDetail, ErrorText};
 use crate::tui::palette::{DIM, NAME, STRONG, WARN};
 use crate::tui::screen::error_lines;
-use crate::tui::screen::preview::story_title;
+use crate::tui::screen::preview::{story_lines, story_title};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
@@ -20,13 +21,14 @@ use ralph_run::records::summary::RunSummary;
 /// How many lines of the reason for a change are shown.
 const WHY: usize = 6;
 
-/// The lines of a detail, wrapped to this many columns.
+/// The lines of a detail, wrapped to the width of the room, with the tasks of the stories if they fit.
 pub(super) fn lines(
     found: &Result<Box<ChangeDetail>, ErrorText>,
     last: Option<&LastRun>,
-    columns: usize,
+    room: Size,
     now: Timestamp,
 ) -> Vec<Line<'static>> {
+    let (columns, rows) = (usize::from(room.width), usize::from(room.height));
     let detail = match found {
         Ok(detail) => detail,
         Err(error) => return error_lines(error),
@@ -46,7 +48,16 @@ pub(super) fn lines(
     }
     lines.push(Line::default());
     let stories = detail.change.stories.iter();
-    lines.extend(stories.map(|story| wrap::cut(&story_title(story), columns)));
+    let with_tasks: Vec<_> = stories
+        .clone()
+        .flat_map(|story| story_lines(story, columns))
+        .collect();
+    // The last line is empty.
+    if lines.len() + with_tasks.len() <= rows + 1 {
+        lines.extend(with_tasks);
+    } else {
+        lines.extend(stories.map(|story| wrap::cut(&story_title(story), columns)));
+    }
     lines
 }
 
@@ -67,7 +78,8 @@ fn facts(detail: &ChangeDetail, last: Option<&LastRun>, now: Timestamp) -> Vec<L
         None => facts.push(fact("last run", wrap::styled("none", DIM))),
         Some(run) => {
             facts.push(fact("last run", last_run(run, now)));
-            facts.push(fact("", Line::from(figures(run))));
+            facts.push(fact("", Line::from(run.stories.in_full())));
+            facts.push(fact("", Line::from(used(run))));
             let branch = run.branch.as_ref();
             let branch = branch.map(|name| wrap::styled(clean(name), NAME));
             facts.extend(branch.map(|branch| fact("branch", branch)));
@@ -98,10 +110,12 @@ fn last_run(run: &RunSummary, now: Timestamp) -> Line<'static> {
     ])
 }
 
-fn figures(run: &RunSummary) -> String {
-    let mut figures = vec![run.stories.in_full(), count(run.attempts, "attempt")];
-    figures.extend(words::used(run.tokens, run.cost_usd));
-    figures.join(" · ")
+/// What it used.
+fn used(run: &RunSummary) -> String {
+    let time = words::elapsed(run.elapsed_ms);
+    let mut used = vec![count(run.attempts, "attempt"), time];
+    used.extend(words::used(run.tokens, run.cost_usd));
+    used.join(" · ")
 }
 
 #[cfg(test)]
