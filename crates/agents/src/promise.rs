@@ -16,6 +16,9 @@ use line::{LineBuffer, TagEnd, WHOLE_CAP, closing, opening};
 /// How much of a FAILED reason is kept, in bytes.
 pub(crate) const REASON_CAP: usize = 8 * 1024;
 
+/// The last line of a reason that was longer than that.
+const CUT: &str = "\n… (cut: the whole reason is in the transcript)";
+
 /// What an agent says of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Promise {
@@ -192,9 +195,16 @@ fn failed(body: &str) -> Option<Promise> {
     }
     let reason = rest.trim_start();
     let reason = reason.strip_prefix([':', '-', '–', '—']).unwrap_or(reason);
-    Some(Promise::Failed(
-        start_of(reason.trim(), REASON_CAP).to_owned(),
-    ))
+    Some(Promise::Failed(capped(reason.trim())))
+}
+
+/// A reason of bounded length, which says so where its end is missing.
+fn capped(reason: &str) -> String {
+    if reason.len() <= REASON_CAP {
+        return reason.to_owned();
+    }
+    let start = start_of(reason, REASON_CAP - CUT.len());
+    format!("{start}{CUT}")
 }
 
 #[cfg(test)]

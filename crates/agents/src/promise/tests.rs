@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{Promise, PromiseScanner, REASON_CAP};
+use super::{CUT, Promise, PromiseScanner, REASON_CAP};
 
 fn promise(text: &str) -> Option<Promise> {
     let mut scanner = PromiseScanner::default();
@@ -176,6 +176,7 @@ fn caps_the_reason_and_still_sees_the_end() {
             panic!("no failure found");
         };
         assert!(reason.len() <= REASON_CAP && reason.len() > REASON_CAP - 4);
+        assert!(reason.ends_with(CUT), "{reason}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 
 use crate::console::context::Context;
 use crate::console::flags::GlobalArguments;
@@ -54,6 +54,8 @@ pub(super) fn dispatch(args: &[OsString], whole: impl FnOnce() -> Command) -> Op
 /// A half-typed command line.
 #[derive(Debug)]
 struct Line {
+    /// The whole program.
+    program: Command,
     /// The command that is typed.
     command: Command,
     /// Its arguments that are no options.
@@ -77,6 +79,7 @@ impl Line {
         };
         words.retain(|word| word != "=");
         let mut line = Self {
+            program: command.clone(),
             command,
             positional: Vec::new(),
             option: None,
@@ -142,11 +145,19 @@ fn candidates(line: &Line) -> Vec<Candidate> {
     if line.positional.is_empty() {
         found.extend(commands(&line.command));
     }
-    let mut arguments = line.command.get_positionals();
-    if let Some(argument) = arguments.nth(line.positional.len()) {
+    if let Some(argument) = next_positional(line) {
         found.extend(values_of(argument, line));
     }
     matching(line, found)
+}
+
+/// The argument that the word at the cursor is for; the last one if that takes several.
+fn next_positional(line: &Line) -> Option<&Arg> {
+    let arguments: Vec<&Arg> = line.command.get_positionals().collect();
+    let last = arguments.last().copied();
+    let takes_several = |it: &&Arg| matches!(it.get_action(), ArgAction::Append);
+    let next = arguments.get(line.positional.len()).copied();
+    next.or(last.filter(takes_several))
 }
 
 fn matching(line: &Line, mut found: Vec<Candidate>) -> Vec<Candidate> {

@@ -47,7 +47,12 @@ fn changes_stories_runs_and_attempts_are_completed() {
     case(&["attempts", "diff", "1.1", "--run", ""], &[&run]);
     case(&["attempts", "--run", ""], &[&run]);
     case(&["completions", "z"], &["zsh"]);
+    case(&["attempts", "transcript", ""], &["2.1", "1.2", "1.1"]);
     case(&["loop", "--agent", "cl"], &["claude"]);
+    case(&["loop", "--agent", "m"], &["mine"]);
+    case(&["help", "fin"], &["finish"]);
+    case(&["help", "attempts", "re"], &["restore"]);
+    case(&["man", "fin"], &["finish"]);
     // Files are completed by the shell.
     case(&["--config", ""], &[]);
     let first = offered(&sandbox, &["f"]);

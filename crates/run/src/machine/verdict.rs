@@ -4,7 +4,7 @@ use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
 use ralph_agents::dialect::{Limit, Trouble};
-use ralph_agents::promise::Promise;
+use ralph_agents::promise::{Promise, PromiseScanner};
 
 /// How many lines of a red gate go into the next prompt.
 const TAIL_LINES: usize = 60;
@@ -116,7 +116,7 @@ impl AttemptFailure {
         let reason = match last_line {
             None => "the agent ended without a promise".to_owned(),
             Some(line) if line.contains("<promise>") => {
-                format!("{LAST_LINE}{line}\na promise counts only alone on its line")
+                format!("{LAST_LINE}{line}\n{}", why_void(line))
             }
             Some(line) => format!("{LAST_LINE}{line}"),
         };
@@ -140,6 +140,16 @@ impl AttemptFailure {
             format!("{how}\n{words}")
         };
         Self::new(FailureKind::Crashed, reason)
+    }
+}
+
+/// Why a promise in the last line does not count.
+fn why_void(line: &str) -> &'static str {
+    let mut scanner = PromiseScanner::default();
+    scanner.feed(line);
+    match scanner.found() {
+        Some(_) => "a promise counts only in the agent's final message",
+        None => "a promise counts only alone on its line",
     }
 }
 

@@ -2,15 +2,16 @@
 
 use clap::Arg;
 
-use super::{Candidate, Line};
+use super::{Candidate, Line, commands};
 use crate::console::context::Context;
 use crate::console::repository::readable_repository;
 use crate::launch::only_change;
 use crate::ui::text::{clean, truncate};
 use ralph_plan::change::{Change, StoryState};
 use ralph_plan::source;
-use ralph_run::history::lookup::run_names;
-use ralph_run::settings::built_in_agents;
+use ralph_run::history::lookup::{past_runs, read_run, run_names};
+use ralph_run::records::event::Event;
+use ralph_run::settings::{PartialSettings, built_in_agents};
 use ralph_vault::look::look;
 use ralph_vault::{ParkedAttempt, Shelf};
 
@@ -24,11 +25,12 @@ pub(super) fn values_of(argument: &Arg, line: &Line) -> Vec<Candidate> {
         "change" => changes(context).unwrap_or_default(),
         "story" => stories(line).unwrap_or_default(),
         "run" => runs(context, line.command.get_name() == "log").unwrap_or_default(),
-        "attempt" => attempts(context).unwrap_or_default(),
-        "agent" => {
-            let names = built_in_agents();
-            names.map(|name| Candidate::new(name, "")).collect()
+        "attempt" if line.command.get_name() == "transcript" => {
+            started_attempts(context).unwrap_or_default()
         }
+        "attempt" => parked_attempts(context).unwrap_or_default(),
+        "agent" => agents(context),
+        "command" => subcommands(line),
         _ => argument
             .get_possible_values()
             .iter()
@@ -92,8 +94,55 @@ fn runs(context: &Context, has_last: bool) -> Option<Vec<Candidate>> {
     Some(last.into_iter().chain(runs).collect())
 }
 
+/// The agents that are built in, and those of the settings.
+fn agents(context: &Context) -> Vec<Candidate> {
+    let mut names: Vec<String> = built_in_agents().map(str::to_owned).collect();
+    for name in own_agents(context).unwrap_or_default() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let candidates = names.into_iter();
+    candidates.map(|name| Candidate::new(name, "")).collect()
+}
+
+fn own_agents(context: &Context) -> Option<Vec<String>> {
+    let (repository, _) = readable_repository(context).ok()?;
+    let loaded = context.load(&repository.work_tree, false).ok()?;
+    let settings = loaded.shown(PartialSettings::default()).ok()?;
+    Some(settings.agents.into_keys().collect())
+}
+
+/// The commands of the program, or of the command that is typed, for `help` and `man`.
+fn subcommands(line: &Line) -> Vec<Candidate> {
+    let mut command = Some(&line.program);
+    for word in &line.positional {
+        command = command.and_then(|it| it.find_subcommand(word));
+    }
+    command.into_iter().flat_map(commands).collect()
+}
+
+/// The attempts that have a transcript, parked or not, the newest first.
+fn started_attempts(context: &Context) -> Option<Vec<Candidate>> {
+    let (repository, _) = readable_repository(context).ok()?;
+    let vault = context.vault(&repository).ok()?;
+    let mut found: Vec<Candidate> = Vec::new();
+    for run in past_runs(&repository, &vault).ok()? {
+        for record in read_run(&vault, &run.run).into_iter().rev() {
+            let Event::AttemptStarted(started) = record.event else {
+                continue;
+            };
+            let name = format!("{}.{}", started.story.0, started.attempt.0);
+            if !found.iter().any(|it| it.value == name) {
+                found.push(Candidate::new(name, clean(&run.change)));
+            }
+        }
+    }
+    Some(found)
+}
+
 /// The parked attempts, the newest first.
-fn attempts(context: &Context) -> Option<Vec<Candidate>> {
+fn parked_attempts(context: &Context) -> Option<Vec<Candidate>> {
     let (repository, _) = readable_repository(context).ok()?;
     let shelf = Shelf::open(&context.state().ok()?, &repository).ok()?;
     let mut found: Vec<Candidate> = Vec::new();

@@ -173,6 +173,10 @@ fn no_signal_shows_how_the_agent_ended() {
         "Done. <promise>COMPLETE</promise>",
         "the agent's last line was: Done. <promise>COMPLETE</promise>\na promise counts only alone on its line",
     );
+    case(
+        "<promise>COMPLETE</promise>",
+        "the agent's last line was: <promise>COMPLETE</promise>\na promise counts only in the agent's final message",
+    );
 }
 
 #[test]
