@@ -183,24 +183,24 @@ fn environment(item: &Item<'_>) -> Result<BTreeMap<String, Variable>, Mistake> {
 }
 
 table! {
-    AgentKeys, "[agents.mine]", "An agent of your own: `agent = \"mine\"` lets it work.",
+    AgentKeys, "[agents.mine]", "An agent of your own: use it with `agent = \"mine\"`.",
     example "command = [\"my-agent\", \"--auto\"]\noutput = \"text\"";
     command: Command, without "needed, or `like`", example r#"["my-agent", "--auto"]"#,
-        asks "the agent `{name}` runs", "What is started for an attempt.";
+        asks "the agent `{name}` runs", "The command that is started for each attempt.";
     like: BuiltIn, without "needed, or `command`", example r#""claude""#,
-        "The built-in agent that it is, with other variables, model or wrapping.";
+        "The built-in agent to start, with other variables, another model or a wrapper.";
     wrap: Command, without "nothing", example r#"["my-sandbox", "--"]"#,
         asks "the agent `{name}` is started by",
         "With `like`: a command that starts the agent, such as a sandbox.";
     model: FilledModel, without "as the agent itself is set", example r#""opus""#,
-        "The model it is asked for.";
+        "The model to use.";
     output: Output, without "`\"text\"`", example r#""text""#,
-        "With `command`: how it prints what it does.";
+        "With `command`: the format of its output.";
     prompt: PromptBy, without "`\"stdin\"`", example r#""stdin""#,
         "With `command`: how it gets the prompt.";
     env: Environment, without "nothing", example r#"{ MY_AGENT_MODE = "auto" }"#,
         asks "the agent `{name}` gets the variable",
-        "Variables for it: text is the value, `true` passes one on, `false` takes it away.";
+        "Variables for it: text sets one, `true` passes yours on, `false` removes it.";
     cwd: Filled, without "the top of the work tree", example r#"".""#,
         asks "the agent `{name}` starts in the folder", "With `command`: the folder it starts in.";
 }
@@ -273,13 +273,13 @@ pub struct StoryAgent {
 const AGENT_OR_MODEL: &str = "write `model = \"opus\"`, `agent = \"codex\"` or both";
 
 table! {
-    EscalateKeys, "[escalate]", "Another agent or model for a story that failed so often.",
+    EscalateKeys, "[escalate]", "Another agent or model for a story that keeps failing.",
     example "after = 2\nmodel = \"opus\"";
     after: u32, without "needed", example "2", "After how many failed attempts of a story.";
     agent: Filled, without "the same agent", example r#""codex""#,
-        "Who does the story then; this, `model` or both.";
+        "The agent for the next attempts. Set this, `model` or both.";
     model: FilledModel, without "the agent's own model", example r#""opus""#,
-        "The model it is asked for then.";
+        "The model for the next attempts.";
 }
 
 impl FromTable for Escalation {
@@ -304,12 +304,12 @@ impl FromTable for Escalation {
 table! {
     StoryKeys, "[[story]]", "Another agent or model for one story.",
     example "id = \"2\"\nmodel = \"opus\"";
-    id: Filled, without "needed", example r#""2""#, "Which story.";
-    change: Filled, without "any change", example r#""add-retry""#, "Of which change.";
+    id: Filled, without "needed", example r#""2""#, "The id of the story.";
+    change: Filled, without "any change", example r#""add-retry""#, "The change of the story.";
     agent: Filled, without "the same agent", example r#""codex""#,
-        "Who does it; this, `model` or both.";
+        "The agent for the story. Set this, `model` or both.";
     model: FilledModel, without "the agent's own model", example r#""opus""#,
-        "The model it is asked for.";
+        "The model to use.";
 }
 
 impl FromTable for Vec<StoryAgent> {

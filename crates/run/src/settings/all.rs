@@ -236,8 +236,9 @@ settings! {
         "submodules" => tamper_submodules: Severity = Severity::Warn,
             "Work in a submodule that the agent did not commit there, so that it is in no commit.";
         "roots" => tamper_roots: Paths,
-            without "the folders that are there", example r#"["src", "tests"]"#,
-            "Where work is expected. Without it, in the folders that are there; this is an example.";
+            without "the folders that exist", example r#"["src", "tests"]"#,
+            "Where an attempt may change files. Without it, in the folders that exist; this is \
+             an example.";
     }
     tables {
         "gate" => gates: Vec<GateSettings> = Vec::new();

@@ -31,16 +31,16 @@ pub struct GateSettings {
 table! {
     GateKeys, "[[gate]]",
     "A command that ralphtool itself runs to check an attempt; one table for each.";
-    name: Filled, without "the line itself", example r#""tests""#, "What it is called.";
+    name: Filled, without "the line itself", example r#""tests""#, "Its name in messages.";
     run: Filled, without "needed", example r#""make test""#, asks "a gate runs", flag "--gate",
         "The line for your shell, run in the top folder of the repository. `--gate` gives such lines\n\
          instead of all configured gates.";
-    timeout: TimeLimit = GATE_TIMEOUT, "How long it may run; longer is red.";
+    timeout: TimeLimit = GATE_TIMEOUT, "How long it may run; then it is stopped and red.";
     baseline: bool = true,
         "Whether a gate that was red before the story began does not fail the attempt.";
     allow_red: bool = false,
         "Whether a run ends with exit code 0 although the gate is still red, as it was before the run.\n\
-         It is reported all the same.";
+         It is still reported.";
     when: When = When::Story, "After every story, or once at the end, over the whole change.";
     keep_changes: bool = false,
         "Whether what it changes in the tree is part of the work, as with a formatter.";

@@ -6,7 +6,8 @@ use ralph_base::allowance::{Price, Rate};
 
 table! {
     PriceKeys, "[prices.my-model]",
-    "What a million tokens cost in US dollars, for a model or an agent that does not tell.",
+    "What a million tokens cost in US dollars, for a model or an agent that does not report its \
+     cost.",
     example "input = 1.25\noutput = 10.00\ncached_input = 0.125\ncache_write = 1.50";
     input: Rate, without "needed", example "1.25", "Tokens the model reads.";
     output: Rate, without "needed", example "10.00", "Tokens the model writes.";
