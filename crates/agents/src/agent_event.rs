@@ -118,7 +118,7 @@ pub enum AgentEvent {
     Usage {
         /// The figures.
         usage: Usage,
-        /// The prices of the configuration the cost is computed from; none where the agent tells it.
+        /// The prices of the configuration the cost is computed from; none if the agent reports it.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         prices: Option<String>,
     },
@@ -136,7 +136,7 @@ pub enum AgentEvent {
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         resets_at: Option<Timestamp>,
     },
-    /// The agent may not work at all: it is not logged in, or its key, credit or model is not good.
+    /// The agent was refused: it is not logged in, or its key, credit or model is not good.
     Auth {
         /// In the agent's words.
         message: String,
@@ -146,7 +146,7 @@ pub enum AgentEvent {
         /// In the agent's words.
         message: String,
     },
-    /// The agent reports an error of its own.
+    /// The agent reports an error.
     Error {
         /// In the agent's words.
         message: String,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct RunId(pub String);
 
-/// What people call a story: its number where the file numbers stories uniquely, else a slug.
+/// The id of a story: its number where the file numbers stories uniquely, else a slug.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

@@ -438,7 +438,7 @@ impl Session {
         run.or_else(|| self.checkpoints().kept_run())
             .ok_or_else(|| {
                 Failure::refused(message).hint(if self.checkpoints().can_undo() {
-                    "`ralphtool undo` takes the last finish back"
+                    "`ralphtool undo` reverts the last finish"
                 } else {
                     "start one with `ralphtool loop CHANGE`"
                 })

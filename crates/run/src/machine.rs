@@ -125,7 +125,7 @@ pub struct Machine {
     earlier: Duration,
     /// The stories as last read.
     stories: Vec<StoryView>,
-    /// Stories announced as set aside.
+    /// Deferred stories that were reported.
     deferred: HashSet<StoryId>,
     /// Stories the user skipped.
     skipped: BTreeSet<StoryId>,
@@ -181,7 +181,7 @@ enum Phase {
     Parking(FailedAttempt),
     /// The tree goes back to the checkpoint.
     Restoring(FailedAttempt, usize),
-    /// A limit has to end first.
+    /// The run waits for a limit to end.
     Waiting(Box<Current>, Timestamp),
     /// The user has to say that it goes on.
     Paused(Box<Current>),

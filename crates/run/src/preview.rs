@@ -79,7 +79,7 @@ pub(crate) fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Re
     for (paths, why, hint) in [
         (
             secrets,
-            "their names say secret".to_owned(),
+            "their names look like secrets".to_owned(),
             "the agent can read them; add them to `.gitignore` if they belong here",
         ),
         (
@@ -113,11 +113,11 @@ pub(crate) fn about_dirty(tree: &TreeState) -> Option<Remark> {
         0 => return None,
         1 => (
             "file",
-            "it becomes the first checkpoint and comes back as it was",
+            "it goes into the first checkpoint; cleanup and abandon restore it",
         ),
         _ => (
             "files",
-            "they become the first checkpoint and come back as they were",
+            "they go into the first checkpoint; cleanup and abandon restore them",
         ),
     };
     Some(Remark::tells(format!(
@@ -186,12 +186,16 @@ mod tests {
         assert_eq!(tree(0, 0, &[]), Vec::<String>::new());
         assert_eq!(
             tree(0, 1, &[]),
-            ["Tells: 1 changed file: it becomes the first checkpoint and comes back as it was"]
+            [
+                "Tells: 1 changed file: it goes into the first checkpoint; cleanup and abandon \
+                restore it"
+            ]
         );
         assert_eq!(
             tree(2, 1, &[("a", 1)]),
             [
-                "Tells: 2 staged, 1 changed, 1 untracked files: they become the first checkpoint and come back as they were"
+                "Tells: 2 staged, 1 changed, 1 untracked files: they go into the first \
+                 checkpoint; cleanup and abandon restore them"
             ]
         );
     }
@@ -207,7 +211,8 @@ mod tests {
         assert_eq!(
             remarks[1..],
             [
-                "Warns: not committed, for their names say secret: `a.pem`, `b.pem`, `c.pem`, `d.pem`, `e.pem`, and 2 more",
+                "Warns: not committed, for their names look like secrets: `a.pem`, `b.pem`, \
+                 `c.pem`, `d.pem`, `e.pem`, and 2 more",
                 "Warns: not committed, for they are larger than 1kB: `video`",
             ]
         );

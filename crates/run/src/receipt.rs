@@ -38,16 +38,16 @@ pub struct Receipt {
     /// Details of the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The checkpoint branch; none where the run did not come so far.
+    /// The checkpoint branch; none if the run ended before it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Where the user was: a branch name, or a commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
-    /// The commit that was.
+    /// The commit of `original`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original_commit: Option<String>,
-    /// What became of the branch.
+    /// How the run was finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishChoice>,
     /// When it began.
@@ -70,7 +70,7 @@ pub struct Receipt {
     pub totals: Totals,
     /// The stories in document order.
     pub stories: Vec<StoryReceipt>,
-    /// Gates that judged the whole change.
+    /// Gates that ran over the whole change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<GateReceipt>,
     /// What the user should know before deciding what to do with the work, a line each.
@@ -121,7 +121,7 @@ pub struct Spending {
     /// Where the cost comes from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cost_from: Vec<CostSource>,
-    /// Some attempts used tokens nobody told the cost of: the cost is a lower bound.
+    /// The cost of some attempts is not known: the cost is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cost_is_partial: bool,
 }
@@ -131,7 +131,7 @@ pub struct Spending {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "source", rename_all = "snake_case")]
 pub enum CostSource {
-    /// The agent told it.
+    /// The agent reported it.
     Agent,
     /// It is computed from tokens.
     Prices {
@@ -150,7 +150,7 @@ pub struct StoryReceipt {
     pub title: String,
     /// Where it stands.
     pub state: StoryResult,
-    /// Why it was passed over.
+    /// Why it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Reasons to doubt the work of a completed story, such as tests that its attempt deleted.
@@ -186,11 +186,11 @@ pub enum StoryResult {
     Running,
     /// The run ended before it was complete.
     Unfinished,
-    /// It was passed over.
+    /// It was skipped.
     Skipped,
     /// All of its tasks are deferred in the plan.
     Deferred,
-    /// Its turn has not come.
+    /// It was not started.
     Open,
 }
 
@@ -226,7 +226,7 @@ pub struct AttemptReceipt {
     /// What it used.
     #[serde(flatten)]
     pub spending: Spending,
-    /// The gates that judged it.
+    /// The gates that ran on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateReceipt>,
 }
@@ -252,7 +252,7 @@ pub enum AttemptResult {
 pub struct GateReceipt {
     /// The gate's name.
     pub name: String,
-    /// What it said.
+    /// Its result.
     pub verdict: GateVerdict,
     /// How it failed: `exit code 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,7 +262,7 @@ pub struct GateReceipt {
     pub duration_ms: Option<u64>,
 }
 
-/// What a gate said.
+/// The result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -273,6 +273,6 @@ pub enum GateVerdict {
     Failed,
     /// It failed, as it did before the attempt.
     RedBefore,
-    /// It did not come to an end.
+    /// It did not end.
     Unknown,
 }

@@ -39,7 +39,7 @@ pub struct Status {
     pub headline: String,
     /// Whether it has begun and not been finished.
     pub open: bool,
-    /// The run; none where none took place.
+    /// The run; none if there is none.
     pub run: Option<RunId>,
     /// Its change.
     pub change: Option<String>,
@@ -62,7 +62,7 @@ pub struct Status {
     pub doing: Option<Activity>,
     /// What was asked for and is not done yet: `stop`, `pause` or `skip`.
     pub asked: Option<&'static str>,
-    /// When it began, or went on.
+    /// When it began or was resumed.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
     pub started_at: Option<Timestamp>,
     /// How long it took so far, without interruptions, in milliseconds.
@@ -87,7 +87,7 @@ pub struct Status {
     pub last_failure: Option<FailureStatus>,
     /// Why it ended.
     pub outcome: Option<Outcome>,
-    /// What became of its branch.
+    /// How it was finished.
     pub finish: Option<FinishChoice>,
     /// Of an interrupted run: what it was in the middle of, and what the next start does.
     pub interrupted: Option<Interruption>,
@@ -136,7 +136,7 @@ pub enum Activity {
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         since: Timestamp,
     },
-    /// A limit has to end first.
+    /// The run waits for a limit to end.
     Waiting {
         /// Why.
         reason: String,
@@ -158,7 +158,7 @@ pub struct FailureStatus {
     pub reason: String,
 }
 
-/// How an interrupted run was left.
+/// What an interrupted run was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Interruption {

@@ -231,7 +231,7 @@ pub enum TemplateError {
     #[error("`{{` without `}}`; for the character itself write `{{{{`")]
     Open,
     #[error(
-        "the first line needs `{{title}}` or `{{id}}`, so that each commit can be told from the next"
+        "the first line needs `{{title}}` or `{{id}}`, so that the commits have different subjects"
     )]
     SameForAll,
     #[error("a message may not contain a NUL character")]

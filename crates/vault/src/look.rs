@@ -64,20 +64,20 @@ pub fn strays(folder: &Path) -> Result<Tally> {
 }
 
 /// A step that the next start only has to complete.
-const HALF_DONE: (&str, &str) = ("a step was half done", "it is completed");
+const HALF_DONE: (&str, &str) = ("a step was interrupted", "completes it");
 
 /// What a run was in the middle of, and what the next start does about it.
 fn half_way(phase: &Phase) -> Option<(&'static str, &'static str)> {
     match phase {
         Phase::Still => None,
-        Phase::Beginning => Some(("it had just begun", "it is undone")),
+        Phase::Beginning => Some(("it had just begun", "undoes it")),
         Phase::Working => Some((
             "an attempt was in progress",
-            "what it left is parked, and the tree goes back to the checkpoint",
+            "parks its changes and restores the checkpoint",
         )),
         Phase::Verified(_) => Some((
             "a story was done, but its checkpoint not written",
-            "the checkpoint is written",
+            "writes the checkpoint",
         )),
         _ => Some(HALF_DONE),
     }

@@ -19,9 +19,9 @@ pub enum FailureKind {
     NoSignal,
     /// The agent ended with an error or a signal and no promise.
     Crashed,
-    /// Too long without output.
+    /// No output for too long.
     Silent,
-    /// Too long altogether.
+    /// It took too long.
     Timeout,
     /// The conversation outgrew the model's context.
     Overflow,

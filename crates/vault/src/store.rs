@@ -318,7 +318,7 @@ impl VaultFolder {
         let folder = self.folder.clone();
         let mut name = folder.clone().into_os_string();
         name.push(format!("{SET_ASIDE}{}", random_name(6)));
-        fs::rename(&folder, PathBuf::from(&name)).tried("set aside", &folder)?;
+        fs::rename(&folder, PathBuf::from(&name)).tried("move away", &folder)?;
         drop(self);
         Self::open(&folder)
     }

@@ -75,7 +75,7 @@ fn read_named(name: &str, around: &Surroundings) -> Result<Change, SourceError> 
         let paths: Vec<String> = paths.map(|path| typed(&start, &path)).collect();
         return Err(SourceError::unusable_but(
             format!("`{name}` is the name of several plans: {}", quoted(&paths)),
-            format!("say which by its path, for example `{}`", paths[0]),
+            format!("choose one by its path, for example `{}`", paths[0]),
         ));
     }
     if let Some(found) = others.pop() {

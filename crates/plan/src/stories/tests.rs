@@ -240,7 +240,7 @@ fn kiro_has_its_own_ways_with_boxes() {
         "## 1. A\n- [ ] 1.1 x\n## 2. B\n- [ ] 2.1 y\n",
         &["1|A|Open: 1.1 x", "2|B|Open: 2.1 y"],
     );
-    // What was begun is still to be done; what is set aside is not.
+    // What was begun is still to be done; what is deferred is not.
     case(
         "- [-] 1. a\n- [~] 2. b\n",
         &["1|a|Open: 1. a", "2|b|Deferred: 2. b"],

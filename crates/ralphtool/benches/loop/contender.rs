@@ -157,7 +157,7 @@ impl Contender {
         Ok(command)
     }
 
-    /// One commit a story and nothing left over, or the figures mean nothing.
+    /// One commit per story and nothing left over, or the figures mean nothing.
     fn check(self, repository: &Repository, place: &Place) -> Result<()> {
         let count = answer(place.command("git").args(["rev-list", "--count", "HEAD"]))?;
         let want = repository.stories + repository.restores + self.other_commits();

@@ -265,7 +265,7 @@ fn without_dots(path: &Path) -> PathBuf {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn unreadable(error: CheckpointError) -> Failure {
-    Failure::system(format!("could not look into the vault: {error}"))
+    Failure::system(format!("could not read the vault: {error}"))
 }
 
 /// How much of a reason the table shows.

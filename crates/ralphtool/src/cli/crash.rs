@@ -27,11 +27,11 @@ fn write(out: &mut dyn Write, info: &PanicHookInfo<'_>, trace: &Backtrace) -> io
     let place = info.location().map_or_else(String::new, |location| {
         format!(" ({}:{})", location.file(), location.line())
     });
-    writeln!(out, "error: ralphtool has a bug and cannot go on")?;
+    writeln!(out, "error: ralphtool has a bug and cannot continue")?;
     writeln!(out, "  because: {message}{place}")?;
     writeln!(
         out,
-        "  hint: run the same command again: it finds what was left and goes on from there"
+        "  hint: run the same command again: it repairs what was left and continues from there"
     )?;
     if trace.status() == BacktraceStatus::Captured {
         return writeln!(out, "{trace}");
@@ -63,7 +63,7 @@ mod tests {
         assert!(ended.is_err());
         let text = String::from_utf8(printed.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "error: ralphtool has a bug and cannot go on");
+        assert_eq!(lines[0], "error: ralphtool has a bug and cannot continue");
         assert!(
             lines[1].starts_with("  because: index 3 is gone (crates/ralphtool/src/cli/crash.rs:")
         );

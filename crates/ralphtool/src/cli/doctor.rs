@@ -17,7 +17,7 @@ use ralph_vault::store::state_directory;
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool doctor                  before the first run, and whenever something is odd
+  ralphtool doctor                  before the first run, and when something is wrong
   ralphtool doctor --gates          also runs every gate, and says what is red and how long each takes
   ralphtool doctor --json           the same, for a program
 

@@ -367,13 +367,13 @@ fn headline(plan: &Plan) -> String {
             format!("{}: {what}", choice_name(*choice))
         }
         Action::Rewind { story } => {
-            format!("rewind: take the run of `{change}` back to before story {story}")
+            format!("rewind: return the run of `{change}` to the checkpoint before story {story}")
         }
         Action::Restore { attempt, path, .. } => match path {
             Some(path) => format!("restore: `{path}` as attempt {attempt} left it"),
             None => format!("restore: the files as attempt {attempt} left them"),
         },
-        Action::StartOver => format!("start over: the run of `{change}` is left"),
+        Action::StartOver => format!("start over: leave the run of `{change}` on its branch"),
         Action::Undo { of } => format!("undo: revert {}", noun(of)),
     }
 }
@@ -441,7 +441,7 @@ fn result(plan: &Plan) -> String {
         }
         Action::StartOver => format!("HEAD is on `{head}`"),
         Action::Undo { of } => match of.as_ref() {
-            Action::StartOver => "the run from before it can be resumed".to_owned(),
+            Action::StartOver => "the earlier run can be resumed".to_owned(),
             Action::Finish { .. } => format!("{} is undone, and the run is open again", noun(of)),
             of => format!("{} is undone", noun(of)),
         },

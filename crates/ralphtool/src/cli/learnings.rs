@@ -27,7 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   ralphtool learnings               what was learnt in the one change with work left
   ralphtool learnings add-retry     the same for this change
-  ralphtool learnings edit          add to it, or take out what is wrong";
+  ralphtool learnings edit          add to them, or remove what is wrong";
 
 /// Flags of `learnings`.
 #[derive(Debug, Args)]
@@ -86,7 +86,8 @@ fn find(which: &WhichChange, context: &Context) -> Result<Notes, Failure> {
     let is_ours = VaultFolder::unlocked(&vault).belongs_to(&repository);
     if !is_ours.unwrap_or(true) {
         let message = "the notes here are of another repository that was at this path";
-        return Err(Failure::refused(message).hint("the next run puts them aside"));
+        return Err(Failure::refused(message)
+            .hint("the next run moves their vault aside and begins a new one"));
     }
     let change = name(which.change.as_deref(), &vault, context)?;
     Ok(Notes {
@@ -186,7 +187,7 @@ fn clear(notes: &Notes) -> Result<ExitCode, Failure> {
     output::present(|out| {
         writeln!(
             out,
-            "the notes of `{}` are in the trash now; `mv {} {}` brings them back",
+            "the notes of `{}` are in the trash now; `mv {} {}` restores them",
             clean(&notes.change),
             shell(&place.display().to_string()),
             shell(&notes.path.display().to_string())

@@ -48,7 +48,7 @@ Examples:
   ralphtool list                    what there is, of which kind, and how far it is
   ralphtool list --json             the same, for a program
 
-Next: `ralphtool show CHANGE` looks at one, `ralphtool loop CHANGE` runs it.")]
+Next: `ralphtool show CHANGE` shows one, `ralphtool loop CHANGE` runs it.")]
 pub(super) struct ListArguments {
     /// Write a JSON array
     #[arg(long)]
@@ -121,7 +121,7 @@ fn write(page: &mut Page, rows: &[Row], now: Timestamp) {
     let shared = changes.filter(|row| row.target != row.name);
     for (index, row) in shared.enumerate() {
         if index == 0 {
-            page.line("\nseveral have the same name: say their path instead");
+            page.line("\nseveral have the same name: give the path instead");
         }
         let target = page.paint(STRONG, clean(&row.target));
         page.line(format!("  {}  {target}", clean(&row.name)));

@@ -45,13 +45,13 @@ pub(super) struct LogArguments {
     /// Write JSON: an array of runs, the receipt of the run, or with `--events` its records, one per line
     #[arg(long)]
     json: bool,
-    /// Write the receipt as Markdown, fit for the body of a pull request
+    /// Write the receipt as Markdown, for the body of a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Show everything that happened, as it was, or would have been, shown while the run was at work
+    /// Show everything that happened, in order, as the log of the run
     #[arg(long, conflicts_with = "markdown")]
     events: bool,
-    /// Show the run on the screen it was, or would have been, shown on while it ran
+    /// Show the run on the run screen
     #[arg(long, conflicts_with_all = ["json", "markdown", "events"])]
     tui: bool,
 }

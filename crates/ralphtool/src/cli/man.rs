@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 5] = [
     (
         "$XDG_STATE_HOME/ralphtool",
         "The vault: journal, snapshots, failed attempts, removed files and transcripts of every work \
-         tree; without the variable in ~/.local/state. `ralphtool gc` makes room in it.",
+         tree; without the variable in ~/.local/state. `ralphtool gc` removes old runs from it.",
     ),
     (
         "refs/heads/ralph/CHANGE",
@@ -145,7 +145,7 @@ fn configuration(roff: &mut Roff) {
     roff.control("SH", ["CONFIGURATION"]).text([roman(
         "ralphtool.toml in the top folder of the repository, then your own config.toml, then variables, \
          then flags; later wins. `ralphtool init` writes a file with every key as a comment, and \
-         `ralphtool loop --dry-run` says which values hold.",
+         `ralphtool loop --dry-run` shows the values in effect.",
     )]);
     for table in &TABLES {
         if !table.header.is_empty() {

@@ -67,7 +67,7 @@ fn chosen<'a>(
     let note = match story.state {
         StoryState::Open => None,
         StoryState::Done => Some(format!("story `{id}` is done already")),
-        StoryState::Deferred => Some(format!("story `{id}` is set aside: a run would skip it")),
+        StoryState::Deferred => Some(format!("story `{id}` is deferred: a run does not do it")),
     };
     output::warn(context, note);
     Ok(Some(story))

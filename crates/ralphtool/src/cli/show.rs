@@ -26,7 +26,7 @@ Examples:
   ralphtool show add-retry          its stories, with the ids that other commands take
   ralphtool show PRD.md             the same for a checklist
 
-Next: `ralphtool prompt CHANGE` prints what the agent is told.")]
+Next: `ralphtool prompt CHANGE` prints the prompt the agent gets.")]
 pub(super) struct ShowArguments {
     /// The change: its name in `list`, or the path of its folder or file
     #[arg(value_name = "CHANGE|PATH")]

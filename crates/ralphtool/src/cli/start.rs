@@ -103,7 +103,7 @@ pub(super) async fn show_run(
         }
         Err(panic) => std::panic::resume_unwind(panic),
     }
-    let end = end.map_err(|error| Failure::system("the run could not go on").because(error))?;
+    let end = end.map_err(|error| Failure::system("the run could not continue").because(error))?;
     Ok(end.exit_code)
 }
 

@@ -256,7 +256,7 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     facts.extend(doing(status, now.timestamp()).map(|it| ("doing", it)));
     if let Some(left) = status.interrupted {
-        let text = format!("{}; the next start: {}", left.found, left.then);
+        let text = format!("{}; the next start {}", left.found, left.then);
         facts.push(("left", text));
     }
     facts.push(("attempts", status.attempts.to_string()));
@@ -265,7 +265,7 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     facts.extend(used.map(|used| ("used", used)));
     let files = status.changed_files;
     facts.extend(files.map(|it| ("files", format!("{it} changed"))));
-    facts.extend(words::budget(&status.budget).map(|budget| ("at most", budget)));
+    facts.extend(words::budget(&status.budget).map(|budget| ("budget", budget)));
     if status.warnings > 0 {
         let text = format!("{}; `ralphtool log last` shows them", status.warnings);
         facts.push(("warnings", text));

@@ -18,7 +18,7 @@ Examples:
   ralphtool trust                   show what `ralphtool.toml` asks for, and ask
   ralphtool trust --show            just show it
   ralphtool trust --yes             allow it without a question, in a script
-  ralphtool trust --revoke          take it back
+  ralphtool trust --revoke          revoke the permission
 
 ";
 
@@ -53,9 +53,8 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
             Some(path) => context.directory.join(path),
             None => repository.work_tree.join(REPOSITORY_FILE),
         };
-        let count = revoke(&state, &file).map_err(|error| {
-            Failure::system("could not take the permission back").because(error)
-        })?;
+        let count = revoke(&state, &file)
+            .map_err(|error| Failure::system("could not revoke the permission").because(error))?;
         let shown = file.display();
         return say(&match count {
             0 => format!("`{shown}` had no permissions"),
@@ -77,7 +76,7 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
     })?;
     if arguments.show || is_given {
         let (is, way, then) = if is_given {
-            ("allowed", "trust --revoke", "takes it back")
+            ("allowed", "trust --revoke", "revokes the permission")
         } else {
             ("not allowed", "trust", "allows it")
         };

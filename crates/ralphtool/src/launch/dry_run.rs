@@ -21,7 +21,7 @@ use ralph_run::records::event::BudgetLimits;
 use ralph_run::settings::Settings;
 use ralph_vault::look::peek_last;
 
-/// Where a setting comes from that nobody set.
+/// The origin of a setting that has its default.
 const DEFAULT: &str = "default";
 
 /// Shows what a run would do, and repairs nothing.

@@ -145,7 +145,7 @@ mod tests {
                 .iter()
                 .map(|text| Line::raw((*text).to_owned()))
                 .collect(),
-            keys: vec![("y", "stop it"), ("Esc", "go on")],
+            keys: vec![("y", "stop it"), ("Esc", "return")],
         }
     }
 
@@ -173,16 +173,16 @@ mod tests {
     fn a_dialog_is_centred_over_the_screen() {
         case(
             &choice(&["Stop 漢字?"]),
-            (31, 7),
+            (32, 7),
             60,
             &[
-                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-                "xxx╭ Stop ─────────────────╮xxx",
-                "xxx│ Stop 漢字?            │xxx",
-                "xxx│                       │xxx",
-                "xxx│ y stop it   Esc go on │xxx",
-                "xxx╰───────────────────────╯xxx",
-                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                "xxx╭ Stop ──────────────────╮xxx",
+                "xxx│ Stop 漢字?             │xxx",
+                "xxx│                        │xxx",
+                "xxx│ y stop it   Esc return │xxx",
+                "xxx╰────────────────────────╯xxx",
+                "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             ],
         );
     }
@@ -194,13 +194,13 @@ mod tests {
             (14, 7),
             60,
             &[
-                "╭ Stop ─────╮x",
-                "│ one two   │x",
-                "│ …         │x",
-                "│           │x",
-                "│ y stop it │x",
-                "│ Esc go on │x",
-                "╰───────────╯x",
+                "╭ Stop ──────╮",
+                "│ one two    │",
+                "│ …          │",
+                "│            │",
+                "│ y stop it  │",
+                "│ Esc return │",
+                "╰────────────╯",
             ],
         );
     }

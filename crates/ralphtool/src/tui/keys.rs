@@ -42,7 +42,7 @@ pub(crate) enum Action {
     NextHit,
     PreviousHit,
     Follow,
-    /// Give the pane the whole width, or take it back.
+    /// Give the pane the whole width, and back.
     Zoom,
     PreviousAttempt,
     NextAttempt,

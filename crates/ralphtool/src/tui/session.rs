@@ -294,7 +294,7 @@ impl Session {
                 RunOver::Ended(end.exit_code)
             }
             Err(error) => {
-                let failure = Failure::system("the run could not go on").because(error);
+                let failure = Failure::system("the run could not continue").because(error);
                 RunOver::Failed(lookup::error_text(failure))
             }
         }

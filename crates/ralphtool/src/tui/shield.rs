@@ -65,7 +65,7 @@ mod tests {
         let mut shield = Shield::default();
         assert!(shield.press(at(0)));
         shield.raise();
-        // However late: nobody has seen the screen.
+        // However late it is, the user has not seen the screen yet.
         assert!(!shield.press(at(60_000)));
         shield.drawn(at(60_100));
         assert!(!shield.press(at(61_000)));

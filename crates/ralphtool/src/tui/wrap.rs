@@ -84,7 +84,7 @@ fn owned(line: &Line<'_>) -> Line<'static> {
     like(line, spans.collect())
 }
 
-/// Where a line may break.
+/// The places at which a line can be broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Breaks {
     BetweenWords,

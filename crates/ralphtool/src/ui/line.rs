@@ -111,8 +111,8 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         }
         Event::StoryCompleted(it) => story_completed(it),
         Event::StoryReopened { story, gate, .. } => {
-            let why = format!("gate `{}` judges the whole change", clean(gate));
-            alert(BAD, format!("story {story} is open again: {why}"))
+            let why = format!("gate `{}` failed on the whole change", clean(gate));
+            alert(BAD, format!("story {story} is reopened: {why}"))
         }
         Event::Requested { request } => step(WARN, words::request(*request)),
         Event::Paused { story } => alert(
@@ -168,7 +168,7 @@ fn tamper_found(check: TamperCheck, message: &str, failed: bool) -> Line {
 }
 
 fn run_started(run: &RunId, it: &RunStarted) -> Line {
-    let verb = if it.resumed { "goes on" } else { "starts" };
+    let verb = if it.resumed { "resumes" } else { "starts" };
     let model = it.model.as_deref().map(|it| format!(" ({})", clean(it)));
     let mut agents = vec![format!("{}{}", clean(&it.agent), model.unwrap_or_default())];
     agents.extend(it.fallback.iter().map(|name| clean(name)));
@@ -190,7 +190,7 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
         format!("gates: {gates}")
     });
     details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
-    details.extend(words::budget(&it.story_budget).map(|it| format!("budget of a story: {it}")));
+    details.extend(words::budget(&it.story_budget).map(|it| format!("budget per story: {it}")));
     let text = format!("run {run} {verb}: change `{change}` with {agents}");
     step(STRONG, text).with(details)
 }

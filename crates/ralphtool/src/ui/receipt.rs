@@ -72,7 +72,7 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(cost_and_source(&totals.spending).map(|it| ("cost", it)));
     figures.extend(words::budget(&receipt.budget).map(|it| ("budget", it)));
     let of_story = words::budget(&receipt.story_budget);
-    figures.extend(of_story.map(|it| ("a story", format!("at most {it}"))));
+    figures.extend(of_story.map(|it| ("budget", format!("{it} per story"))));
     if totals.commits > 0 {
         let files = totals.changed_files;
         let files = files.map(|it| format!(", {} changed", count(it, "file")));
@@ -81,7 +81,7 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     }
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
     let gates = receipt.gates_at_end.iter();
-    figures.extend(gates.map(|gate| ("the end", gate_line(gate))));
+    figures.extend(gates.map(|gate| ("at end", gate_line(gate))));
     figures
 }
 
@@ -274,7 +274,7 @@ fn cost_and_source(spending: &Spending) -> Option<String> {
 
 fn source(source: &CostSource) -> String {
     match source {
-        CostSource::Agent => "told by the agent".to_owned(),
+        CostSource::Agent => "reported by the agent".to_owned(),
         CostSource::Prices { name } => format!("computed from `{}`", clean(&heading(name))),
     }
 }

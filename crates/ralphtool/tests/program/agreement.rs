@@ -1,6 +1,6 @@
-//! Every command and every screen says the same of a run: state, headline, stories, attempts, time,
-//! tokens, cost and files, after each step of a history with a budget, a kill, a resume, a skipped
-//! story, a rewind, undos, a cleanup and deferred tasks.
+//! Every command and every screen shows the same facts of a run: state, headline, stories, attempts,
+//! time, tokens, cost and files, after each step of a history with a budget, a kill, a resume, a
+//! skipped story, a rewind, undos, a cleanup and deferred tasks.
 
 use crate::sandbox::{Sandbox, records, there, until};
 use crate::terminal::Terminal;

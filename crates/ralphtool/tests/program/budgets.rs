@@ -198,8 +198,8 @@ fn an_agent_without_a_price_has_no_cost_and_a_warning_says_so() {
     assert_eq!(
         sandbox.warnings(),
         [
-            "no_cost: `teller` does not tell what it costs: the budget of $1.00 does not bound it; \
-          say what tokens cost in `[prices.m]`, or set `--max-tokens`"
+            "no_cost: `teller` does not report its cost, so the budget of $1.00 does not limit it; \
+          set prices in `[prices.m]`, or use `--max-tokens`"
         ]
     );
     assert_eq!(receipt(&sandbox)["totals"]["cost_usd"], Value::Null);

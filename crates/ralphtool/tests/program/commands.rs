@@ -316,7 +316,7 @@ fn show_draws_a_change() {
         [x] 2.2.2 Cap it
       [~] 2.3 Add jitter
 
-    3 Metrics  0/1 set aside
+    3 Metrics  0/1 deferred
       [~] 3.1 Count retries
 
     1 scenario
@@ -625,7 +625,7 @@ fn prompt_takes_a_story_by_its_id() {
     let (_, warning) = first_line(&["prompt", "add-retry", "--story", "3"]);
     assert_eq!(
         warning,
-        "warning: story `3` is set aside: a run would skip it\n"
+        "warning: story `3` is deferred: a run does not do it\n"
     );
 }
 

@@ -153,7 +153,7 @@ fn the_demo_leaves_one_commit_per_story_and_parks_the_failed_attempt() {
     // The attempt that goes wrong commits on its own; nothing else is worth a warning.
     let warnings: Vec<&str> = said.lines().filter(|it| it.contains("warning")).collect();
     assert_eq!(warnings.len(), 1, "{said}");
-    assert!(warnings[0].contains("had been moved to"), "{said}");
+    assert!(warnings[0].contains("was moved to"), "{said}");
 }
 
 #[test]

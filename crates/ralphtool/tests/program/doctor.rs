@@ -186,7 +186,7 @@ fn an_agent_with_unreadable_answers_gets_a_warning() {
     ] {
         let clinic = Clinic::new("").with("claude", script);
         let message = format!(
-            "`claude`: Claude Code (`ROOT/bin/claude`) does not tell its version: {trouble}"
+            "`claude`: Claude Code (`ROOT/bin/claude`) does not report its version: {trouble}"
         );
         assert_eq!(clinic.said("claude", &[], 0), [["warning", &message, hint]]);
         let output = clinic.doctor(&[], &[]).ends_with(0);
@@ -435,10 +435,7 @@ fn an_agent_that_is_not_configured_is_mentioned_without_an_error() {
     for (script, want) in [
         (LOGGED_OUT, "not asked for: `claude` 2.1.325"),
         ("echo 1.0.0", "not asked for: `claude` 1.0.0, too old"),
-        (
-            "exit 1",
-            "not asked for: `claude`, which does not tell its version",
-        ),
+        ("exit 1", "not asked for: `claude`, version unknown"),
     ] {
         let clinic = Clinic::new(settings).with("claude", script);
         let said = last(&clinic);
@@ -483,7 +480,7 @@ fn every_gate_is_listed_with_its_program() {
         ["good", "`tests`: `sleep 0` (`ROOT/bin/sleep`)", ""],
         [
             "good",
-            "`lint`: `cat missing.txt; exit 3` (whether it can run, only running it tells)",
+            "`lint`: `cat missing.txt; exit 3` (only running it shows whether it can run)",
             "",
         ],
         [

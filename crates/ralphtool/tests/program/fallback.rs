@@ -173,7 +173,7 @@ fn a_story_that_keeps_failing_is_given_to_another_agent() {
     );
     assert_eq!(
         changes(&sandbox),
-        ["2 attempts failed", "it is the usual one"]
+        ["2 attempts failed", "it is the configured one"]
     );
 }
 

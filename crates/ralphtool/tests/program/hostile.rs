@@ -120,7 +120,7 @@ fn what_an_agent_leaves_running_is_ended_and_named() {
     sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
     assert_eq!(
         sandbox.warnings(),
-        ["swept: the agent left processes behind, which are ended: `sleep 300`"]
+        ["swept: the agent left processes running, which were ended: `sleep 300`"]
     );
     let pid = std::fs::read_to_string(sandbox.root.join("left")).unwrap();
     assert!(!std::path::Path::new("/proc").join(pid.trim()).exists());

@@ -202,7 +202,7 @@ fn a_fresh_start_begins_where_the_last_run_began_and_undo_restores_that_run() {
     has(&output.stdout, "`ralph/c` was at ");
     has(
         &output.stdout,
-        "with 1 story done; `ralphtool undo` brings both back",
+        "with 1 story done; `ralphtool undo` restores both",
     );
     assert_eq!(started(&sandbox), "1 1 2 ");
     assert_eq!(sandbox.read("a.txt"), dirty);
@@ -213,7 +213,7 @@ fn a_fresh_start_begins_where_the_last_run_began_and_undo_restores_that_run() {
     );
 
     let undone = sandbox.run(&["undo"]).ends_with(0);
-    has(&undone.stdout, "the run from before it can be resumed");
+    has(&undone.stdout, "the earlier run can be resumed");
     has(&undone.stdout, "ralphtool resume");
     let status = sandbox.run(&["status"]).ends_with(0).stdout;
     has(&status, "1 of 2 done");

@@ -188,7 +188,7 @@ fn every_kind_of_plan_is_listed_with_its_kind() {
         (
             2,
             "error: `prd` is the name of several plans: `PRD.md`, `prd.json`, `ralph/prd.json`\n  \
-         hint: say which by its path, for example `PRD.md`\n"
+         hint: choose one by its path, for example `PRD.md`\n"
                 .to_owned()
         )
     );
@@ -256,7 +256,7 @@ fn a_spec_of_kiro_runs_item_by_item_without_what_is_optional() {
          1 Prepare  2/2 done\n  [x] 1. Prepare\n    [x] 1.1 Make the table\n\n\
          2 Build  0/3 next\n  [ ] 2. Build\n    [ ] 2.1 Answer\n    [ ] * 2.2 Test the answer (optional)\n\n\
          3 Check everything  0/1 open\n  [ ] 3. Check everything\n\n\
-         4 Write about it  0/1 set aside\n  [ ] * 4. Write about it (optional)\n"
+         4 Write about it  0/1 deferred\n  [ ] * 4. Write about it (optional)\n"
     );
     run_through(&sandbox, "answer", ".kiro/specs/answer/tasks.md");
     assert_eq!(

@@ -172,12 +172,12 @@ fn an_agent_that_never_ends_is_ended_after_the_timeout() {
         "while :; do echo busy; sleep 0.1; done",
         &["--timeout", "1s"],
         "timeout",
-        "stopped after 1s altogether; the last thing it did: busy",
+        "took longer than 1s; the last thing it did: busy",
     );
 }
 
 /// What the log says about an agent that does not exit after its final message.
-const LINGERS: &str = "the agent did not exit within 1s of its final message and is ended";
+const LINGERS: &str = "the agent did not exit within 1s of its final message and was stopped";
 
 #[test]
 fn an_agent_that_does_not_exit_after_its_promise_is_ended_and_succeeds() {
@@ -207,7 +207,7 @@ fn an_agent_that_does_not_exit_after_it_failed_is_ended_and_reported() {
         .filter(|record| record["event"] == "warning")
         .map(|it| (it["code"].to_string(), it["message"].to_string()))
         .collect();
-    let swept = "the agent left processes behind, which are ended: `sleep 300`";
+    let swept = "the agent left processes running, which were ended: `sleep 300`";
     let quoted = |text: &str| Value::from(text).to_string();
     assert_eq!(
         said,

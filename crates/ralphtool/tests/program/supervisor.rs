@@ -186,7 +186,7 @@ fn one_supervisor_serves_a_whole_run_and_is_gone_at_its_end() {
     assert!(!Path::new(&format!("/proc/{supervisor}")).exists());
     assert_eq!(
         sandbox.warnings(),
-        ["swept: the agent left processes behind, which are ended: `sleep 300`"; 2]
+        ["swept: the agent left processes running, which were ended: `sleep 300`"; 2]
     );
 }
 

@@ -270,7 +270,7 @@ fn a_permission_can_be_revoked_and_a_named_file_needs_its_own() {
     clone.run(&["trust", "--yes"]).ends_with(0);
     let told = clone.run(&["trust"]).ends_with(0).stdout;
     assert!(
-        told.contains("It is allowed; `ralphtool trust --revoke` takes it back."),
+        told.contains("It is allowed; `ralphtool trust --revoke` revokes the permission."),
         "{told}"
     );
     clone.run(&["trust", "--revoke"]).ends_with(0);

@@ -83,7 +83,7 @@ impl AgentHealth {
         let Some(version) = self.version.map(text) else {
             let trouble = self.trouble.as_deref().unwrap_or("it was not asked");
             let message =
-                format!("`{name}`: {title} (`{program}`) does not tell its version: {trouble}");
+                format!("`{name}`: {title} (`{program}`) does not report its version: {trouble}");
             return Finding::warning(CHECK, message).hint(format!(
                 "see what `{program} {}` does; {needed}",
                 VERSION_ARGUMENTS.join(" ")
@@ -99,7 +99,7 @@ impl AgentHealth {
         let login = match self.logged_in {
             Some(true) => ", logged in",
             Some(false) => "",
-            None => ", which does not tell whether it is logged in",
+            None => ", login status unknown",
         };
         Finding::good(
             CHECK,
@@ -112,7 +112,7 @@ impl AgentHealth {
         match (self.version.map(text), self.supported) {
             (Some(version), Some(false)) => format!("`{name}` {version}, too old"),
             (Some(version), _) => format!("`{name}` {version}"),
-            (None, _) => format!("`{name}`, which does not tell its version"),
+            (None, _) => format!("`{name}`, version unknown"),
         }
     }
 }
@@ -176,12 +176,7 @@ mod tests {
                 Some(false),
                 vec![here.to_owned(), "`work` is not logged in".to_owned()],
             ),
-            (
-                None,
-                vec![format!(
-                    "{here}, which does not tell whether it is logged in"
-                )],
-            ),
+            (None, vec![format!("{here}, login status unknown")]),
         ] {
             let want: Vec<&str> = want.iter().map(String::as_str).collect();
             let health = AgentHealth {

@@ -99,7 +99,7 @@ async fn examine(gate: &Gate, place: GatePlace<'_>, run: RunGates) -> (Finding, 
             Finding::good(CHECK, format!("{shown} (`{}`)", program.display()))
         }
         Readiness::Unknown => {
-            let message = format!("{shown} (whether it can run, only running it tells)");
+            let message = format!("{shown} (only running it shows whether it can run)");
             Finding::good(CHECK, message)
         }
         Readiness::NotYet(program) => {

@@ -123,7 +123,7 @@ fn journal(folder: &Path, health: JournalHealth) -> Option<Finding> {
         JournalHealth::Whole => None,
         JournalHealth::Torn => Some(Finding::warning(
             "journal",
-            "its last line was cut off by a crash; the next start takes it away",
+            "its last line was cut off by a crash; the next start removes it",
         )),
         JournalHealth::Damaged => {
             let message = "a line in it is damaged, or was written by a newer ralphtool";
@@ -175,7 +175,7 @@ fn of_status(status: &Status) -> Option<Finding> {
     }
     if let Some(interruption) = status.interrupted {
         let message = format!("{message}; {}", interruption.found);
-        let hint = format!("`ralphtool resume`: {}", interruption.then);
+        let hint = format!("`ralphtool resume` {}", interruption.then);
         return Some(Finding::warning("run", message).hint(hint));
     }
     let finding = Finding::warning("run", message);
@@ -198,7 +198,7 @@ fn processes(place: &Place<'_>, looked: &Look) -> Option<Finding> {
         return None;
     }
     let found = found.join(", ");
-    let message = format!("left running by a run that is no more: {found}");
+    let message = format!("left running by a run that has ended: {found}");
     let hint = match open {
         Some(_) => "`ralphtool resume` ends them first",
         None => "end them",
@@ -219,7 +219,7 @@ fn index_lock(place: &Place<'_>, is_open: bool) -> Option<Finding> {
         );
         return Some(Finding::refusal("lock", message).hint("wait for it to end"));
     }
-    let message = format!("`{shown}` was left by a git that is no more");
+    let message = format!("`{shown}` was left by a git process that has ended");
     Some(if is_open {
         Finding::warning("lock", message).hint("the next start moves it aside")
     } else {
@@ -257,7 +257,7 @@ fn other_vaults(place: &Place<'_>) -> Option<Finding> {
     };
     let names: Vec<String> = found.iter().map(|it| name(&it.folder)).collect();
     let bytes = rounded(found.iter().map(|it| it.bytes).sum());
-    let message = format!("no work tree is behind {}: {bytes}", names.join(", "));
+    let message = format!("no work tree uses {}: {bytes}", names.join(", "));
     let hint = "`ralphtool gc --all-vaults --dry-run` says what is in them; a repository that was moved \
                 finds its vault again at its next run";
     Some(Finding::warning("vaults", message).hint(hint))

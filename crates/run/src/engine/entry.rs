@@ -101,8 +101,8 @@ impl OpenVault {
             }
             self.session = start_over(self.session, &last)?;
             format!(
-                "went back to where it began; its branch `{}` is kept, and `ralphtool undo` leads back \
-                 there",
+                "returned to where it began; its branch `{}` is kept, and `ralphtool undo` \
+                 returns to it",
                 last.branch
             )
         } else if is_open {
@@ -188,8 +188,10 @@ fn start_over(mut session: Session<Settled>, last: &OpenRun) -> Result<Session<S
     let moved = session.start_over(prepared).map_err(Failed::into_error);
     let (session, _) = moved.map_err(|error| {
         let error = chain(&error);
-        Failure::system(format!("could not go back to before the last run: {error}"))
-            .hint("no work was lost: any ralphtool command here continues it")
+        Failure::system(format!(
+            "could not restore the state before the last run: {error}"
+        ))
+        .hint("no work was lost: any ralphtool command here continues it")
     })?;
     outside::put(&folder, &id)?;
     Ok(session)

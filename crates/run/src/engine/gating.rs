@@ -191,7 +191,7 @@ impl Engine {
         let removed = lost_tasks(&check);
         Ok((!removed.is_empty()).then(|| {
             format!(
-                "it took tasks out of the task file, and its changes are kept: {}",
+                "it removed tasks from the task file, and it has `keep_changes`: {}",
                 quoted(&removed)
             )
         }))
@@ -216,9 +216,9 @@ impl Engine {
         self.put_session("could not write to the journal", started)?;
         source::read_again(&self.run.change, &self.run.surroundings)
             .and_then(|change| source::open_story(&change, &reopening.story))
-            .map_err(|error| StepError::source("could not open the story's boxes again", &error))?;
+            .map_err(|error| StepError::source("could not untick the story's boxes", &error))?;
         let saved = self.take_session::<vault::Reopening>()?.save(reopening);
-        let report = self.put_session("could not open the story again", saved)?;
+        let report = self.put_session("could not reopen the story", saved)?;
         self.warn(report.notices).await?;
         Ok(Answer::Reopened(report.commit))
     }

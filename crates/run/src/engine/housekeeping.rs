@@ -157,7 +157,7 @@ fn empty(vault: &Path) -> Housekeeping {
 
 fn stopped(error: &CheckpointError) -> Failure {
     Failure::system(format!("not all could be removed: {}", chain(error)))
-        .hint("nothing that is needed was touched; `ralphtool gc` goes on from here")
+        .hint("nothing that is needed was touched; `ralphtool gc` continues from here")
 }
 
 /// Removes old runs at the end of a run, and more where the vault is too large; never fails.

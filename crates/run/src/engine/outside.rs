@@ -117,11 +117,8 @@ fn of_move(run_folder: &Path, move_id: &str) -> PathBuf {
 }
 
 fn failed(error: &SourceError) -> Failure {
-    Failure::system(format!(
-        "could not put the task file back: {}",
-        chain(error)
-    ))
-    .hint("nothing is lost: what was kept of it is in the vault")
+    Failure::system(format!("could not restore the task file: {}", chain(error)))
+        .hint("no work was lost: the saved copy is in the vault")
 }
 
 #[cfg(test)]

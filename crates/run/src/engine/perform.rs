@@ -140,7 +140,7 @@ impl Engine {
             attempt.start_gates();
         }
         let changed = changed.map_err(|error| {
-            StepError::vault("could not look at what the attempt changed", &error)
+            StepError::vault("could not find out what the attempt changed", &error)
         })?;
         let changed_files = changed.count;
         let tamper = self.findings(&base, &check, watch, changed);

@@ -186,7 +186,7 @@ fn replaced(
     Ok(replaced.map(|tip| {
         let message = format!(
             "the run {} of `{}` is started over: `{branch}` was at {tip} with {}; \
-             `ralphtool undo` brings both back",
+             `ralphtool undo` restores both",
             earlier.run,
             earlier.change,
             earlier.stories_done()

@@ -199,7 +199,7 @@ fn put_outside_back(checkpoints: &Vault) -> Result<(), Failure> {
     };
     source::restore_outside(&kept).map_err(|error| {
         Failure::system(format!(
-            "could not put the task file back: {}",
+            "could not restore the task file: {}",
             chain(&error)
         ))
     })

@@ -79,12 +79,12 @@ impl Engine {
     }
 }
 
-/// Tasks the attempt removed, or set aside by itself: neither is doing them.
+/// Tasks that the attempt removed or deferred instead of doing them.
 pub(super) fn lost_tasks(check: &StoryCheck) -> Vec<String> {
     let set_aside = check
         .set_aside
         .iter()
-        .map(|task| format!("{task} (set aside)"));
+        .map(|task| format!("{task} (deferred)"));
     let elsewhere = check
         .foreign_missing
         .iter()

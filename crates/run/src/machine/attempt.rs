@@ -244,7 +244,7 @@ impl Machine {
     fn report_processes(&mut self, end: &AgentEnd) {
         if !end.swept.is_empty() {
             let left = quoted(&end.swept);
-            let message = format!("the agent left processes behind, which are ended: {left}");
+            let message = format!("the agent left processes running, which were ended: {left}");
             self.warn("swept", message);
         }
     }
@@ -304,7 +304,7 @@ impl Machine {
     fn end_lingering(&mut self) {
         let grace = in_words(self.policy().final_grace);
         let message =
-            format!("the agent did not exit within {grace} of its final message and is ended");
+            format!("the agent did not exit within {grace} of its final message and was stopped");
         self.warn("lingering", message);
         self.emit(Effect::StopProcess { grace: STOP_GRACE });
     }
@@ -327,7 +327,7 @@ impl Machine {
         let Some(bound) = self.policy().total_timeout else {
             return;
         };
-        let how = format!("stopped after {} altogether", in_words(bound));
+        let how = format!("took longer than {}", in_words(bound));
         let failure = AttemptFailure::timeout(FailureKind::Timeout, &how, work.place.as_deref());
         self.end_agent(work, failure);
     }
@@ -374,7 +374,8 @@ fn still_alive(left: &[String]) -> Option<Outcome> {
     }
     Some(Outcome::Broken {
         reason: format!(
-            "processes of the attempt are still alive and cannot be ended: {}; the tree is left as they leave it",
+            "processes of the attempt are still alive and cannot be ended: {}; the tree was not \
+             restored",
             quoted(left)
         ),
         hint: "no work was lost: end them (`kill -9 PID`), then `ralphtool resume` parks the attempt and restores the tree"

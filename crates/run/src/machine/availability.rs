@@ -196,7 +196,7 @@ impl Machine {
             (None, Preference::Escalated(1)) => "an attempt failed".to_owned(),
             (None, Preference::Escalated(failures)) => format!("{failures} attempts failed"),
             (None, Preference::Usual) if stood_in => format!("`{}` is free again", to.agent),
-            (None, Preference::Usual) => "it is the usual one".to_owned(),
+            (None, Preference::Usual) => "it is the configured one".to_owned(),
         };
         self.announce(Event::AgentChanged {
             story: story.view.id.clone(),

@@ -210,8 +210,8 @@ impl Machine {
             let budget = limit_dollars(usd);
             let prices = heading(model.unwrap_or(agent));
             let message = format!(
-                "`{agent}` does not tell what it costs: the budget of {budget} does not bound it; \
-                 say what tokens cost in `{prices}`, or set `--max-tokens`"
+                "`{agent}` does not report its cost, so the budget of {budget} does not limit \
+                 it; set prices in `{prices}`, or use `--max-tokens`"
             );
             self.warn("no_cost", message);
         }

@@ -170,9 +170,9 @@ impl Machine {
         if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
             // Asked again now, it would tell what attempts broke beside the tree for red before.
             let message = format!(
-                "gate `{name}` passed an earlier time on the tree this attempt began with, and was \
-                 not run on it again; if it is red there too, something that git ignores, or that \
-                 is not in the repository, broke it"
+                "gate `{name}` passed earlier on the tree this attempt began with, so it was not \
+                 run there again; if it is red there too, the cause is a file that git ignores \
+                 or a file outside the repository"
             );
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;

@@ -283,9 +283,9 @@ pub struct StoryView {
     pub title: String,
     /// Where it stands.
     pub state: StoryState,
-    /// Tasks that are open and not set aside.
+    /// Tasks that are open and not deferred.
     pub open_tasks: usize,
-    /// Tasks that are set aside.
+    /// Tasks that are deferred.
     pub deferred_tasks: usize,
     /// Ticked tasks.
     pub tasks_done: usize,

@@ -1,4 +1,4 @@
-//! Choosing the next story: the change is read, the branch is begun, stories set aside are named.
+//! Choosing the next story: the change is read, the branch is begun, deferred stories are reported.
 
 use jiff::Timestamp;
 

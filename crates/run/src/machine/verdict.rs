@@ -73,7 +73,7 @@ impl AttemptFailure {
     pub(super) fn timeout(kind: FailureKind, how: &str, place: Option<&str>) -> Self {
         let reason = match place {
             Some(place) => format!("{how}; the last thing it did: {place}"),
-            None => format!("{how}; it had not said anything"),
+            None => format!("{how}; it said nothing"),
         };
         Self::new(kind, reason)
     }

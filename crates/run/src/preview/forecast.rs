@@ -146,7 +146,7 @@ impl Forecast {
             (Ok(Entry::Resume), Some(standing)) => Some(
                 Remark::tells(format!("r resumes the run {}", self.resumed(standing))).hint(
                     format!(
-                        "F starts over from `{}`; `ralphtool undo` brings the run back",
+                        "F starts over from `{}`; `ralphtool undo` restores the run",
                         standing.left.original
                     ),
                 ),

@@ -131,7 +131,9 @@ fn about_start(plan: &Plan<'_>, repository: &Repository, git: &Git) -> Vec<Remar
     let obstacle = forecast.obstacle(question);
     let mut remarks: Vec<Remark> = obstacle.iter().map(refused).collect();
     remarks.extend(forecast.remark());
-    remarks.extend(half_way.map(|(what, then)| Remark::tells(format!("{what}: {then}"))));
+    remarks.extend(
+        half_way.map(|(what, then)| Remark::tells(format!("{what}; the next start {then}"))),
+    );
     remarks
 }
 

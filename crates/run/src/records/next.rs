@@ -14,7 +14,7 @@ use ralph_base::shell::quoted;
 /// The command that shows what happened in the last run.
 pub const LOG: &str = "ralphtool log last";
 
-/// Something to type.
+/// A command to type next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct NextStep {

@@ -73,7 +73,7 @@ pub struct Progress {
     pub notes: Notes,
     /// How the loop ended.
     pub ended: Option<RunEnded>,
-    /// What became of the branch.
+    /// How the run was finished.
     pub finish: Option<Finished>,
     /// The last finish that was tried did not work.
     pub finish_failure: Option<FinishFailed>,
@@ -285,7 +285,7 @@ impl Progress {
         self.stories.iter_mut().find(|story| story.id == *id)
     }
 
-    /// The clock of the story stands still while nobody works on it.
+    /// The story's time stands still while no agent or gate works on it.
     fn on_paused(&mut self, story: &StoryId, at: Timestamp) {
         self.pausing = false;
         self.doing = Doing::Paused {

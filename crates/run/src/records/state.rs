@@ -44,7 +44,7 @@ pub enum RunState {
     NotLoggedIn,
     /// A usage limit ended it.
     UsageLimit,
-    /// A limit ended it. Only of older versions.
+    /// A limit ended it. Only in records of older versions.
     Limited,
     /// Git or the system failed.
     Broken,

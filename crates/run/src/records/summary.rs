@@ -29,7 +29,7 @@ pub struct RunSummary {
     pub headline: String,
     /// Its checkpoint branch; none if it did not begin.
     pub branch: Option<String>,
-    /// What became of its branch.
+    /// How it was finished.
     pub finish: Option<FinishChoice>,
     /// Its stories.
     #[serde(flatten)]

@@ -33,11 +33,11 @@ pub(crate) enum Reason {
     BusyRef(String),
     #[error("`{0}` has no log")]
     NoLog(String),
-    #[error("{0} is not an object with a file of its own")]
+    #[error("{0} is not a loose object")]
     NotLoose(ObjectId),
-    #[error("the setting `{0}` is not the ordinary one")]
+    #[error("the setting `{0}` has an unusual value")]
     Setting(&'static str),
-    #[error("the configuration does not say who commits")]
+    #[error("no name and email are configured")]
     NoIdentity,
     #[error("it is a sparse checkout")]
     Sparse,
@@ -49,7 +49,7 @@ pub(crate) enum Reason {
     OddIndex,
     #[error("git may refuse the name `{0}`")]
     OddName(String),
-    #[error("`{0}` may be stored as other bytes than it has")]
+    #[error("git may convert `{0}` when it stores it")]
     Converted(String),
     #[error("`{0}` is not a plain file")]
     NotAFile(String),

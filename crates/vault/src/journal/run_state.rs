@@ -97,7 +97,7 @@ pub struct OpenRun {
 pub(crate) struct Ended {
     /// Where it was.
     pub run: Current,
-    /// What became of its branch.
+    /// How it was finished.
     pub choice: FinishChoice,
 }
 

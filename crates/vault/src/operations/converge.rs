@@ -166,7 +166,10 @@ impl Repo {
             }
             match move_away(&full, &free_name(&absolute(&trash, &path))) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    let message = format!("`{}` may not be moved, and was not", show(&path));
+                    let message = format!(
+                        "no permission to move `{}`: it stays in the tree",
+                        show(&path)
+                    );
                     notices.push(Notice::new("not_removed", message));
                 }
                 other => other?,

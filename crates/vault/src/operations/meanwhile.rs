@@ -115,8 +115,8 @@ impl Repo {
         Some(Notice::new(
             "commits_undone",
             format!(
-                "`{}` had been moved to {to} {who}; it is back at the checkpoint, and the commits \
-                 are kept with the attempt: `git cherry-pick {from}..{to}` takes them over",
+                "`{}` was moved to {to} {who}; it is restored to the checkpoint, and the commits \
+                 are parked with the attempt: `git cherry-pick {from}..{to}` applies them",
                 short(&current.intent.branch)
             ),
         ))

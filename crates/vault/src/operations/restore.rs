@@ -212,7 +212,7 @@ impl Repo {
 
 fn moved_back(name: &str, before: Option<ObjectId>, now: Option<ObjectId>) -> Notice {
     let message = format!(
-        "the attempt had moved `{}` from {} to {}; it is restored, and {} takes that over",
+        "the attempt moved `{}` from {} to {}; it is restored, and {} moves it again",
         short(name),
         shown(before),
         shown(now),

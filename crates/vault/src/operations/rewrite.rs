@@ -62,7 +62,7 @@ impl Branch {
         is_users_work(&commit.message()) && before == Some(commit.tree)
     }
 
-    /// One commit with the tree of the last one, by whoever made the checkpoint.
+    /// One commit with the tree of the last one, and the author of the checkpoint.
     fn squashed(&self, checkpoint: &CommitObject, message: String) -> Rewritten {
         let mut commit = checkpoint.clone();
         commit.tree = self.commits.last().map_or(commit.tree, |last| last.tree);
@@ -340,7 +340,7 @@ fn notice_of_users_work(rewrite: Rewrite<'_>, files: &[Vec<u8>]) -> Option<Notic
     }
     let place = match rewrite {
         Rewrite::Squash => "the commit includes",
-        Rewrite::Reword { .. } => "a commit of its own holds",
+        Rewrite::Reword { .. } => "a separate commit holds",
     };
     (!files.is_empty()).then(|| {
         let names = names.join(", ");

@@ -371,7 +371,7 @@ fn report_repositories(folders: &[Vec<u8>]) -> Option<Notice> {
         Notice::new(
             "own_repository",
             format!(
-                "repositories of their own, so kept in the tree but not in the commit: {}",
+                "nested repositories, kept in the tree but not in the commit: {}",
                 names.join(", ")
             ),
         )

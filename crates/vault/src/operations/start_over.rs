@@ -48,8 +48,8 @@ impl Vault {
 }
 
 impl Vault {
-    /// Whether the last run replaced or left an earlier one, and nothing that was done since can be
-    /// undone but that its branch was kept: then an undo leads back to the earlier run.
+    /// Whether an undo leads back to an earlier run: the last run replaced or left that run, and since
+    /// then nothing was done that can be undone, except that its branch was kept.
     pub fn can_undo_start_over(&self) -> bool {
         let state = &self.log.state;
         let is_last_act = match state.undoable.as_slice() {
@@ -78,8 +78,8 @@ fn unmoved(name: &str, commit: Option<ObjectId>) -> RefMove {
     }
 }
 
-/// The branch the run began from. It must be where it was: files of then on a branch of now would
-/// look like changes that nobody made.
+/// The branch the run began from. It must not have moved: on a branch with new commits, the
+/// old files would look like changes of the user.
 fn origin(current: &Current, refs: &Refs) -> Result<Option<RefMove>> {
     let Head::Branch { name, commit } = &current.intent.head else {
         return Ok(None);

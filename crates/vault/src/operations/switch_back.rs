@@ -76,7 +76,7 @@ fn gone(run: &Current, branch: &str) -> CheckpointError {
             run.intent.change
         ),
         format!(
-            "`git branch {} {}` brings it back; or `ralphtool loop {} --fresh` starts over",
+            "`git branch {} {}` restores it; or `ralphtool loop {} --fresh` starts over",
             word(branch),
             run.commit,
             word(&run.intent.change)

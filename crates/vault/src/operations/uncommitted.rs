@@ -45,7 +45,7 @@ impl Vault {
             .with_work_tree(&place)
             .with_objects(&git_dir.join("objects"), None)
             .with_index(&index);
-        // It fails where a file needs an update; what is told is what counts.
+        // It fails if a file needs an update; what the diff below lists is what counts.
         let _ = git.run(["update-index", "-q", "--refresh"]);
         let mut dirty = Vec::new();
         let mut list = |args: &[&str]| -> Result<()> {

@@ -390,7 +390,7 @@ impl Vault {
                     head.shown()
                 ),
                 format!(
-                    "`git switch {branch}` first; or leave it, and start anew with \
+                    "`git switch {branch}` first; or leave it, and start over with \
                      `ralphtool loop CHANGE --fresh`"
                 ),
             ));

@@ -109,8 +109,8 @@ impl Repo {
         let mut notices = Vec::new();
         if !dropped.is_empty() {
             let message = format!(
-                "what the attempt had stashed is dropped, and kept in the vault: {}; \
-                 `git stash store ID` takes one again",
+                "stash entries of the attempt are dropped, and kept in the vault: {}; `git stash \
+                 store ID` restores one",
                 ids(&dropped)
             );
             notices.push(Notice::new("stash_restored", message));

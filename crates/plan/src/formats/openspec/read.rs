@@ -73,7 +73,7 @@ fn no_task_file(schema: &Schema) -> Warning {
     Warning::new("no_task_file", message)
 }
 
-/// An agent would be paid for work that nobody has described.
+/// Otherwise an agent would be paid for work that is not described.
 fn unfilled(task_files: &[TaskFile]) -> Option<Warning> {
     let file = task_files.iter().find(|file| {
         let text = String::from_utf8_lossy(&file.bytes);

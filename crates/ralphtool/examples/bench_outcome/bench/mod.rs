@@ -57,7 +57,7 @@ pub(crate) struct Series<'a> {
     pub(crate) seed: u64,
     /// How many changes.
     pub(crate) changes: u64,
-    /// How many attempts a story has after the first.
+    /// How many attempts each story has after the first.
     pub(crate) max_retries: u32,
     /// How long an agent may be silent; each one that hangs costs as much.
     pub(crate) idle: Duration,

@@ -206,7 +206,10 @@ fn commands(attempts: &[String], has_branch: bool) -> Vec<(String, &'static str)
             "what the agent said and did",
         ));
     }
-    commands.push((typed("status"), "where the run stands, and what is next"));
+    commands.push((
+        typed("status"),
+        "the state of the run, and what to type next",
+    ));
     if has_branch {
         commands.push((
             typed("finish --cleanup"),

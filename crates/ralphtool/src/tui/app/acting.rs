@@ -144,7 +144,7 @@ impl App {
     fn start_preview(&mut self, fresh: bool) {
         match &self.preview {
             Some(preview) => self.perform(preview.start(fresh)),
-            None => self.say("leave with q, and go on with `ralphtool resume`"),
+            None => self.say("leave with q, then continue with `ralphtool resume`"),
         }
     }
 

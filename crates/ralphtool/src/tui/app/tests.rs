@@ -606,7 +606,7 @@ fn leaving_the_result_returns_to_the_start() {
     stage.keys("r");
     stage.hear(0, started()).hear(1, ended(Outcome::AllDone, 5));
     stage.hear(1, finished(FinishChoice::Cleanup));
-    // Not before the run is over: its end would be taken for that of the next.
+    // Not before the run is over: its end would count as that of the next.
     stage.press(KeyCode::Esc);
     assert_eq!(stage.app.screen, Screen::Result);
     stage.take_asked();
@@ -836,7 +836,7 @@ fn a_search_goes_to_a_hit_outside_the_window() {
     stage.keys("/thought 321").press(KeyCode::Enter);
     assert!(stage.text().contains("▌thought 321"));
     stage.keys("/never said").press(KeyCode::Enter);
-    let notice = "the agent never said `never said`";
+    let notice = "`never said` is not in the transcript";
     assert_eq!(stage.app.notice(), Some(notice));
     assert!(stage.text().contains("▌thought 321"));
 }
@@ -857,7 +857,7 @@ fn a_search_is_queried_once_while_the_agent_continues() {
     stage.take_asked();
     stage.answer(Answer::Found(transcript, needle, None));
     assert_eq!(stage.take_asked(), []);
-    let notice = "the agent never said `never said`";
+    let notice = "`never said` is not in the transcript";
     assert_eq!(stage.app.notice(), Some(notice));
 }
 

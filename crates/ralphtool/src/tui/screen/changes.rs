@@ -444,7 +444,7 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
         wrap::styled("    - [ ] 1.1 Do something", DIM),
         Line::default(),
         Line::from(vec![
-            Span::raw("a checklist or prd.json runs by its path: "),
+            Span::raw("to run a checklist or a prd.json: "),
             Span::styled("ralphtool loop ./PLAN.md", NAME),
         ]),
         Line::from(vec![

@@ -384,7 +384,10 @@ fn documents(data: &Previewed, artifact: &str, columns: usize, colored: bool) ->
 /// One item for each line of the prompt, which is shown as it is because an agent reads it so.
 fn prompt(text: &str, columns: usize) -> Vec<Item> {
     if text.is_empty() {
-        return vec![vec![wrap::styled("nothing is left to ask for", DIM)]];
+        return vec![vec![wrap::styled(
+            "no story is left: there is no prompt",
+            DIM,
+        )]];
     }
     let lines = text.lines();
     lines

@@ -268,7 +268,7 @@ fn done_with_branch(finish: &Finished) -> String {
     }
 }
 
-/// Why a run ended that never started an agent: nobody was asked what to do with its branch.
+/// Why a run ended before it started an agent. The user was not asked what to do with its branch.
 fn broken_gate(progress: &Progress) -> Vec<Line<'static>> {
     let Some(outcome @ Outcome::GateBroken { gate, reason }) = progress.outcome() else {
         return Vec::new();

@@ -430,7 +430,7 @@ impl Run {
             Answer::Detail(_, source, lines) => self.agent.receive_detail(source, lines),
             Answer::Found(_, needle, place) => {
                 let Some(entry) = place else {
-                    return Step::Say(format!("the agent never said `{}`", needle.text));
+                    return Step::Say(format!("`{}` is not in the transcript", needle.text));
                 };
                 self.agent.go_to(entry, needle.forward);
             }

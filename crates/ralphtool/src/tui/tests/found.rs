@@ -273,7 +273,7 @@ fn document(artifact: &str, path: &str, text: &str) -> DocumentText {
 /// Remarks of every weight.
 fn remarks() -> Vec<Remark> {
     vec![
-        Remark::warns("not committed, for their names say secret: `.env`")
+        Remark::warns("not committed, for their names look like secrets: `.env`")
             .hint("the agent can read them; add them to `.gitignore` if they belong here"),
         Remark::tells("2 changed and 1 untracked files are committed first"),
     ]

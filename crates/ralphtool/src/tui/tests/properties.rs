@@ -166,7 +166,7 @@ fn take(stage: &mut Stage, step: Step) {
         Step::Over(1) => stage.tell(Msg::RunOver(RunOver::NothingLeft)),
         Step::Over(_) => stage.tell(Msg::RunOver(RunOver::Failed(ErrorText {
             message: "it broke".to_owned(),
-            hints: vec!["mend it".to_owned()],
+            hints: vec!["fix it".to_owned()],
         }))),
     }
 }

@@ -118,7 +118,7 @@ impl Stage {
         self.settle();
     }
 
-    /// A record, so many seconds after the one before.
+    /// A record, this many seconds after the one before.
     pub(in crate::tui) fn hear(&mut self, seconds: i64, event: Event) -> &mut Self {
         let since = seconds + std::mem::take(&mut self.waited);
         let record = self.script.then(since, event).records().remove(0);

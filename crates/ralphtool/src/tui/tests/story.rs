@@ -1,5 +1,5 @@
 //! The run that the scenes show: five stories, of which one was done before, one needs three
-//! attempts, one is at work, one waits and one is set aside.
+//! attempts, one is at work, one waits and one is deferred.
 
 use super::stage::Stage;
 use crate::tui::screen::run::RunMode;

@@ -96,7 +96,7 @@ fn status_shows_a_run_in_another_process() {
         "1 of 2: First, attempt 2 of 4",
         "the agent works, ",
         ": Looking around.",
-        "at most   $5.00",
+        "budget    $5.00",
         "1.1 the agent reported failure: not yet",
         "ralphtool attach",
     ] {

@@ -14,9 +14,7 @@ fn f12a_a_story_whose_output_is_a_repository_is_saved_whole() {
     let sandbox = is_saved("", INNER);
     assert_eq!(
         sandbox.warnings(),
-        [
-            "own_repository: repositories of their own, so kept in the tree but not in the commit: `inner`"
-        ]
+        ["own_repository: nested repositories, kept in the tree but not in the commit: `inner`"]
     );
     assert_eq!(sandbox.read("inner/c"), "edited\n");
     assert_eq!(sandbox.git("-C inner log --format=%s"), "inner\n");

@@ -94,7 +94,7 @@ fn an_agent_that_is_silent_or_slow_is_ended_when_its_time_is_over() {
     assert!(silent.starts_with(want), "{silent}");
     let busy = "while :; do echo busy; sleep 0.1; done";
     let slow = failure("total = \"400ms\"", busy);
-    let want = "1.1 timeout: stopped after 400ms altogether";
+    let want = "1.1 timeout: took longer than 400ms";
     assert!(slow.starts_with(want), "{slow}");
 }
 

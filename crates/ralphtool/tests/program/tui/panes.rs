@@ -254,7 +254,7 @@ fn the_log_says_that_an_agent_lingered_and_what_it_left_running() {
     terminal.keys("5");
     terminal.waits_for("[Log]");
     terminal.waits_for("did not exit within");
-    terminal.waits_for("left processes behind");
+    terminal.waits_for("left processes running");
     terminal.waits_for("`sleep 300`");
     goes_on(&sandbox, terminal);
 }

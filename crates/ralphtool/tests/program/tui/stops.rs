@@ -194,7 +194,7 @@ fn a_panic_of_the_screen_restores_the_terminal_and_stops_the_run() {
     ends(&mut terminal, 4);
     let screen = terminal.screen();
     assert!(
-        screen.contains("error: ralphtool has a bug and cannot go on"),
+        screen.contains("error: ralphtool has a bug and cannot continue"),
         "{screen}"
     );
     assert!(

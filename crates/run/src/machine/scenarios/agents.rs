@@ -325,8 +325,8 @@ fn a_budget_that_does_not_bound_an_agent_is_said_once() {
         script.give_all(&[was_parked, restored, agent_started]);
         effects.contains(&warning(
             "no_cost",
-            "`demo` does not tell what it costs: the budget of $5.00 does not bound it; \
-             say what tokens cost in `[prices.demo]`, or set `--max-tokens`",
+            "`demo` does not report its cost, so the budget of $5.00 does not limit it; \
+             set prices in `[prices.demo]`, or use `--max-tokens`",
         ))
     };
     assert!(!warned(failed("no")), "it told nothing at all");

@@ -96,7 +96,7 @@ fn an_agent_that_never_spoke_is_told_so() {
     let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = parked else {
         panic!("{parked:#?}");
     };
-    assert_eq!(reason, "silent for 15m; it had not said anything");
+    assert_eq!(reason, "silent for 15m; it said nothing");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_final_message_starts_the_grace_and_an_agent_that_exits_in_it_is_judged_by_i
 fn an_agent_that_does_not_exit_after_its_final_message_is_ended_and_still_succeeds() {
     let mut script = Script::working(keep());
     script.give(|ticket| Input::Answer(ticket, Answer::AgentFinal));
-    let message = "the agent did not exit within 20s of its final message and is ended";
+    let message = "the agent did not exit within 20s of its final message and was stopped";
     assert_eq!(
         script.pass(20).fire(TimerKind::FinalGrace),
         [warning("lingering", message), stop_process(5)]
@@ -207,7 +207,7 @@ fn processes_left_behind_and_the_final_figures_are_announced() {
             heard(AgentEvent::usage(usage)),
             warning(
                 "swept",
-                "the agent left processes behind, which are ended: `node (412)`"
+                "the agent left processes running, which were ended: `node (412)`"
             ),
             check(),
         ]

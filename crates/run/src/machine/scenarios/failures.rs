@@ -235,7 +235,7 @@ fn timeout_tells_how_long_and_where_it_was() {
         script.fire(TimerKind::Total),
         [Effect::StopProcess { grace }]
     );
-    let reason = "stopped after 1h 30m altogether; the last thing it did: Bash: cargo test";
+    let reason = "took longer than 1h 30m; the last thing it did: Bash: cargo test";
     assert_eq!(
         script.give(ended_by_us),
         [park(4, 1, FailureKind::Timeout, reason)]

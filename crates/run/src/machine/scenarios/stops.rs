@@ -171,7 +171,7 @@ fn while_an_agent_is_ended_for_another_reason_only_the_grace_changes() {
         script.stop(),
         [requested(Request::StopNow), stop_process(0)]
     );
-    let reason = "stopped after 1m altogether; it had not said anything";
+    let reason = "took longer than 1m; it said nothing";
     assert_eq!(
         script.give(ended_by_us),
         [park(4, 1, FailureKind::Timeout, reason)]

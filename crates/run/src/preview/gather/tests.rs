@@ -146,11 +146,12 @@ async fn files_in_the_tree_are_reported() {
     let want = [
         (
             Weight::Warns,
-            "not committed, for their names say secret: `.env`",
+            "not committed, for their names look like secrets: `.env`",
         ),
         (
             Weight::Tells,
-            "1 staged, 1 changed, 1 untracked files: they become the first checkpoint and come back as they were",
+            "1 staged, 1 changed, 1 untracked files: they go into the first checkpoint; cleanup \
+             and abandon restore them",
         ),
     ];
     assert_eq!(

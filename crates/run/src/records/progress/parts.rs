@@ -224,11 +224,11 @@ pub enum StoryStanding {
     Waiting,
     /// It was complete before the run.
     Done,
-    /// What is left of it is set aside.
+    /// What is left of it is deferred.
     Deferred,
     /// It is worked on.
     Running,
-    /// It was passed over.
+    /// It was skipped.
     Skipped {
         /// Why.
         reason: String,
@@ -258,7 +258,7 @@ pub struct AttemptProgress {
     pub agent: Option<Choice>,
     /// What it used so far.
     pub usage: Usage,
-    /// The prices its cost is computed from; none where the agent tells it.
+    /// The prices its cost is computed from; none if the agent reports it.
     pub prices: Option<String>,
     /// How long it took, where it completed its story and that was recorded at once.
     pub took: Option<Duration>,
@@ -307,7 +307,7 @@ pub enum Doing {
         /// Since when.
         since: Timestamp,
     },
-    /// A limit has to end first.
+    /// The run waits for a limit to end.
     Waiting {
         /// The story.
         story: StoryId,

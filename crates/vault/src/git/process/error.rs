@@ -24,7 +24,7 @@ pub enum GitError {
         command: String,
         /// Exit status.
         status: ExitStatus,
-        /// What it said.
+        /// Its result.
         stderr: String,
     },
     /// It took too long and was ended.
