@@ -293,7 +293,8 @@ fn fenced_warnings(drafts: &[Draft], files: &[TaskFile]) -> Vec<Warning> {
         .map(|(file, count)| Warning {
             code: "fenced_boxes",
             message: format!(
-                "`{}` has boxes inside code fences ({count}): they are text, not work, but OpenSpec counts them",
+                "`{}` has boxes inside code fences ({count}): they are text, not tasks, but \
+                 OpenSpec counts them",
                 file.label
             ),
         })

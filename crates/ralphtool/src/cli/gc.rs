@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &GcArguments, context: &Context) -> Result<ExitCode
         if arguments.json || !output::can_ask() {
             return Err(
                 Failure::refused("nothing was removed: there is no terminal to ask on")
-                    .hint("pass `--yes` to remove it, or `--dry-run` to just look"),
+                    .hint("pass `--yes` to remove it, or `--dry-run` to only show it"),
             );
         }
         if !output::confirm("remove it? [y/N] ")? {

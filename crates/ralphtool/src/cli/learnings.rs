@@ -110,7 +110,7 @@ fn name(asked: Option<&str>, vault: &Path, context: &Context) -> Result<String, 
         (Err(_), None, [only]) => Ok(only.clone()),
         (Err(failure), _, []) => Err(failure),
         (Err(failure), _, known) => {
-            Err(failure.hint(format!("there are notes of: {}", known.join(", "))))
+            Err(failure.hint(format!("notes exist for: {}", known.join(", "))))
         }
     }
 }
@@ -166,9 +166,9 @@ fn edit(notes: &Notes, context: &Context) -> Result<ExitCode, Failure> {
     if status.success() {
         return Ok(ExitCode::SUCCESS);
     }
-    let message = format!("`{}` did not end well: {status}", editor.display());
+    let message = format!("`{}` failed: {status}", editor.display());
     Err(Failure::system(message)
-        .hint("the notes are as it left them")
+        .hint("the notes are as the editor left them")
         .hint("`VISUAL` or `EDITOR` names another editor"))
 }
 

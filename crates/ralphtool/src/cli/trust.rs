@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &TrustArguments, context: &Context) -> Result<ExitC
         let shown = file.display();
         return say(&match count {
             0 => format!("`{shown}` had no permissions"),
-            _ => format!("`{shown}` has no permissions any more"),
+            _ => format!("`{shown}` has no permissions now"),
         });
     }
     let loaded = context.load(&repository.work_tree, false)?;

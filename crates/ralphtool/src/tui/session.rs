@@ -169,7 +169,7 @@ impl Session {
     ) -> Result<Self, Failure> {
         let terminate = listen_for(SignalKind::terminate())?;
         let hang_up = listen_for(SignalKind::hangup())?;
-        let unfit = |error| Failure::system("could not take the terminal over").because(error);
+        let unfit = |error| Failure::system("could not start the screen").because(error);
         let guard = ScreenGuard::enter().map_err(unfit)?;
         let terminal = Terminal {
             size: guard.size().map_err(unfit)?,

@@ -198,7 +198,7 @@ fn in_the_folder_of_the_demo_every_command_finds_the_run() {
 fn the_demo_and_its_vault_can_be_removed() {
     let world = World::new();
     let said = text(&ok(world.ralphtool(&["demo"]).output().unwrap()).stdout);
-    let (_, line) = said.split_once("when you have seen enough\n").unwrap();
+    let (_, line) = said.split_once("to remove the demo\n").unwrap();
     let mut shell = world.command("sh");
     ok(shell.args(["-c", line]).output().unwrap());
     assert_eq!(fs::read_dir(world.path("tmp")).unwrap().count(), 0);

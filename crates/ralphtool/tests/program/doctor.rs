@@ -266,7 +266,8 @@ fn the_billed_key_is_named_but_never_shown() {
     let clinic = Clinic::new("").with("claude", WELL);
     let variables = [("ANTHROPIC_API_KEY", "sk-secret")];
     let said = clinic.said("claude", &variables, 0);
-    let line = "`claude` finds `ANTHROPIC_API_KEY`: what it does with that is billed to the key, not to a subscription";
+    let line = "`claude` finds `ANTHROPIC_API_KEY`: its work is billed to the key, not to a \
+        subscription";
     assert_eq!(said[1..], [["good", line, ""]]);
     let diagnosis = clinic.diagnosis(&variables, 0);
     assert_eq!(
@@ -306,7 +307,7 @@ fn keys_that_an_agent_does_not_get_are_named() {
     let (claude, codex) = ("ROOT/bin/claude [a  ]", "ROOT/bin/codex [ c g]");
     assert_eq!(got, [claude, claude, codex, codex]);
     let said = clinic.said("does not get", &variables, 0);
-    let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`: not its own";
+    let line = "`claude` does not get `CODEX_API_KEY`, `GEMINI_API_KEY`, which other agents use";
     assert_eq!(said[0], ["good", line, ""]);
     // A key that the user removes still counts as the agent's own.
     let settings = "[agents.claude]\nenv = { ANTHROPIC_API_KEY = false }\n";
@@ -402,7 +403,7 @@ fn each_agent_the_run_may_use_is_checked_once() {
         line("`late`"),
         "`late`: `ROOT/bin/cat`, prompt by standard input"
     );
-    let boxed = "`boxed`: Claude Code inside of `ROOT/bin/sh`, where it cannot be looked at";
+    let boxed = "`boxed`: Claude Code inside of `ROOT/bin/sh`, where it cannot be checked";
     assert_eq!(line("`boxed`"), boxed);
 }
 

@@ -136,7 +136,7 @@ fn a_run_with_a_budget_is_refused_where_its_record_is_gone() {
     assert!(
         refused
             .stderr
-            .contains("what this run has spent is not known, so its budget cannot be kept"),
+            .contains("what this run has spent is not known, so its budget cannot be enforced"),
         "{}",
         refused.stderr
     );

@@ -61,16 +61,15 @@ impl AgentHealth {
             let keys = quoted(&self.keys);
             // Whether it uses them is up to its own configuration.
             let billed = match self.keys.len() {
-                1 => "that is billed to the key",
-                _ => "them is billed to the keys",
+                1 => "its work is billed to the key",
+                _ => "its work is billed to the keys",
             };
-            let message =
-                format!("`{name}` finds {keys}: what it does with {billed}, not to a subscription");
+            let message = format!("`{name}` finds {keys}: {billed}, not to a subscription");
             findings.push(Finding::good(CHECK, message));
         }
         if !self.withheld.is_empty() {
             let keys = quoted(&self.withheld);
-            let message = format!("`{name}` does not get {keys}: not its own");
+            let message = format!("`{name}` does not get {keys}, which other agents use");
             findings.push(Finding::good(CHECK, message));
         }
         findings
@@ -197,8 +196,9 @@ mod tests {
         };
         let want = [
             "`work`: Claude Code 2.1.325 (`/bin/claude`), logged in",
-            "`work` finds `A_API_KEY`, `B_API_KEY`: what it does with them is billed to the keys, not to a subscription",
-            "`work` does not get `C_API_KEY`: not its own",
+            "`work` finds `A_API_KEY`, `B_API_KEY`: its work is billed to the keys, not to a \
+             subscription",
+            "`work` does not get `C_API_KEY`, which other agents use",
         ];
         says(&health, &want);
     }

@@ -154,7 +154,7 @@ impl Examiner {
             Program::BuiltIn { adapter, .. } => {
                 let title = adapter.title;
                 let message =
-                    format!("`{name}`: {title} inside of `{shown}`, where it cannot be looked at");
+                    format!("`{name}`: {title} inside of `{shown}`, where it cannot be checked");
                 let mut findings = vec![Finding::good(CHECK, message)];
                 findings.extend(health.about_keys());
                 findings

@@ -46,7 +46,7 @@ pub(super) fn state_directory(scope: &Scope) -> Option<Finding> {
     let message = format!("`{shown}`, {} free", rounded(free));
     Some(if free < LITTLE_ROOM {
         Finding::warning("state", message)
-            .hint("make room: checkpoints must be written before an agent may work")
+            .hint("free some space: a checkpoint must be written before an agent starts")
     } else {
         Finding::good("state", message)
     })
@@ -113,7 +113,7 @@ fn size(place: &Place<'_>, runs: usize, settings: Option<&Settings>) -> Finding 
     );
     match limit.0 {
         Some(most) if bytes > most => Finding::warning("vault", message)
-            .hint("`ralphtool gc` makes room; so does the end of the next run"),
+            .hint("`ralphtool gc` removes old runs; so does the end of the next run"),
         _ => Finding::good("vault", message),
     }
 }

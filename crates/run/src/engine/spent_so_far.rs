@@ -43,7 +43,8 @@ pub(super) fn spent_so_far(
         let off = flags_off(&Budget::of_run(settings), &Budget::of_story(settings));
         if !off.is_empty() {
             return Err(Failure::refused(format!(
-                "what this run has spent is not known, so its budget cannot be kept: {gap} (`{}`)",
+                "what this run has spent is not known, so its budget cannot be enforced: {gap} \
+                 (`{}`)",
                 path.display()
             ))
             .hint("to end it and keep its work: `ralphtool finish --keep`; a new run has a new budget")

@@ -133,7 +133,8 @@ pub(crate) fn damage(lines: usize) -> Option<String> {
     };
     let count = counted(lines, "line");
     Some(format!(
-        "{count} of the run's record {verb} damaged and {verb} skipped: it may have spent more than it says"
+        "{count} of the run's record {verb} damaged and {verb} skipped: the run may have spent \
+         more than is shown"
     ))
 }
 

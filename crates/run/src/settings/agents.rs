@@ -231,8 +231,7 @@ impl FromTable for AgentSettings {
                 ));
             }
             _ => {
-                let message =
-                    format!("the agent `{name}` is both a command and like a built-in agent");
+                let message = format!("the agent `{name}` has both `command` and `like`");
                 return Err(Mistake::at(key, message).hint(
                     "`like` goes with `wrap`, `model` and `env`; `command` with `output`, `prompt`, `cwd`, `model` and `env`",
                 ));

@@ -20,7 +20,7 @@ impl FromTable for Price {
         let name = key.get_ref();
         let keys = PriceKeys::read(&format!("[prices.{name}]"), item)?;
         let (Some(input), Some(output)) = (keys.input, keys.output) else {
-            let mistake = Mistake::at(key, format!("the price of `{name}` is not whole"));
+            let mistake = Mistake::at(key, format!("the price of `{name}` is not complete"));
             return Err(mistake.hint(
                 "say what a million tokens cost in US dollars: `input = 1.25` and `output = 10`",
             ));

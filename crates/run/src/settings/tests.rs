@@ -431,9 +431,9 @@ fn every_variable_is_read() {
         config: Some("my.toml".to_owned()),
         trust: true,
         warnings: vec![
-            "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`?"
+            "`RALPHTOOL_MODLE` is set but has no effect; did you mean `RALPHTOOL_MODEL`?"
                 .to_owned(),
-            "`RALPHTOOL_SOMETHING_ELSE` is set but means nothing".to_owned(),
+            "`RALPHTOOL_SOMETHING_ELSE` is set but has no effect".to_owned(),
         ],
     };
     assert_eq!(read, want);

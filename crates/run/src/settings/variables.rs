@@ -79,8 +79,8 @@ fn unknown(name: &str) -> String {
     match nearest(name, &known().collect::<Vec<_>>()) {
         // Every name shares the prefix, so that only a close likeness is worth a word.
         Some(near) if strsim::levenshtein(name, near) <= 3 => {
-            format!("`{name}` is set but means nothing; did you mean `{near}`?")
+            format!("`{name}` is set but has no effect; did you mean `{near}`?")
         }
-        _ => format!("`{name}` is set but means nothing"),
+        _ => format!("`{name}` is set but has no effect"),
     }
 }

@@ -166,7 +166,7 @@ pub(super) fn write_commands(
 ) {
     let branch = format!("refs/heads/ralph/{CHANGE}");
     let has_branch = git(&demo.repository, &["rev-parse", "-q", "--verify", &branch]).is_ok();
-    page.heading("look around");
+    page.heading("next");
     write_all(page, view, &commands(attempts, has_branch));
 }
 
@@ -175,7 +175,7 @@ fn write_all(page: &mut Page, view: &View<'_>, commands: &[(String, &'static str
         page.line(format!("  {}", page.paint(NAME, line)));
     }
     page.commands(commands);
-    page.heading("when you have seen enough");
+    page.heading("to remove the demo");
     page.line(format!("  {}", page.paint(NAME, removal(view))));
 }
 

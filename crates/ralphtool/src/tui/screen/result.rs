@@ -162,7 +162,7 @@ impl ResultScreen {
     fn tasks(&self, columns: usize) -> Vec<Item> {
         match &self.change {
             Plan::Read(change) => stories(change, columns),
-            Plan::Gone => note("the change is not there any more"),
+            Plan::Gone => note("the change no longer exists"),
             Plan::NotRead => note("looking …"),
         }
     }

@@ -109,7 +109,7 @@ fn notes_are_edited_in_place_and_cleared_into_the_trash() {
 
     let unknown = sandbox.run(&["learnings", "x"]).ends_with(2);
     assert!(
-        unknown.stderr.contains("there are notes of: c"),
+        unknown.stderr.contains("notes exist for: c"),
         "{}",
         unknown.stderr
     );

@@ -97,7 +97,7 @@ fn a_variable_with_a_wrong_value_is_refused_and_a_misspelt_one_named() {
     let misspelt = [("RALPHTOOL_MODLE", "x")];
     let output = run_with(&sandbox, &["loop", "c", "--dry-run"], &misspelt).ends_with(0);
     let said = format!("{}{}", output.stdout, output.stderr);
-    let want = "`RALPHTOOL_MODLE` is set but means nothing; did you mean `RALPHTOOL_MODEL`?";
+    let want = "`RALPHTOOL_MODLE` is set but has no effect; did you mean `RALPHTOOL_MODEL`?";
     assert!(said.contains(want), "{said}");
 }
 

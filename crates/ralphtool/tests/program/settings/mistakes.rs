@@ -88,7 +88,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[prices.m]\ninput = 1",
-        "1:9: the price of `m` is not whole",
+        "1:9: the price of `m` is not complete",
     ),
     (
         "[prices.m]\noutput = []",
@@ -190,11 +190,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[agents.a]\nlike = \"claude\"\ncwd = \"b\"",
-        "1:9: the agent `a` is both a command and like a built-in agent",
+        "1:9: the agent `a` has both `command` and `like`",
     ),
     (
         "[agents.a]\ncommand = [\"x\"]\nwrap = [\"nice\"]",
-        "1:9: the agent `a` is both a command and like a built-in agent",
+        "1:9: the agent `a` has both `command` and `like`",
     ),
     (
         "[agents.a]\ncommand = [\"x\"]\noutput = \"xml\"",
