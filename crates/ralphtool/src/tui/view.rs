@@ -134,7 +134,7 @@ fn draw_front(app: &App, frame: &mut Frame<'_>, area: Rect) {
         let choice = Choice {
             title: "It did not work",
             body: error_lines(error),
-            keys: vec![("any key", "close")],
+            keys: vec![("any key", "closes this")],
         };
         choice.draw(area, QUESTION, frame.buffer_mut());
     }

@@ -231,7 +231,8 @@ impl FromTable for AgentSettings {
                 ));
             }
             _ => {
-                let message = format!("the agent `{name}` has both `command` and `like`");
+                let message =
+                    format!("the agent `{name}` mixes keys of a command and of a built-in agent");
                 return Err(Mistake::at(key, message).hint(
                     "`like` goes with `wrap`, `model` and `env`; `command` with `output`, `prompt`, `cwd`, `model` and `env`",
                 ));

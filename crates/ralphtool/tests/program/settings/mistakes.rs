@@ -190,11 +190,11 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[agents.a]\nlike = \"claude\"\ncwd = \"b\"",
-        "1:9: the agent `a` has both `command` and `like`",
+        "1:9: the agent `a` mixes keys of a command and of a built-in agent",
     ),
     (
         "[agents.a]\ncommand = [\"x\"]\nwrap = [\"nice\"]",
-        "1:9: the agent `a` has both `command` and `like`",
+        "1:9: the agent `a` mixes keys of a command and of a built-in agent",
     ),
     (
         "[agents.a]\ncommand = [\"x\"]\noutput = \"xml\"",
