@@ -25,3 +25,4 @@ pub(crate) mod start_over;
 pub(crate) mod switch_back;
 pub(crate) mod uncommitted;
 pub(crate) mod undo;
+pub(crate) mod users_git;

@@ -10,6 +10,7 @@ pub(crate) mod agent_git;
 pub(crate) mod asking;
 pub(crate) mod commit_object;
 pub(crate) mod committing;
+mod config_changes;
 pub(crate) mod control;
 pub(crate) mod first_index;
 pub(crate) mod frozen_config;

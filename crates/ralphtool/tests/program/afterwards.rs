@@ -114,6 +114,27 @@ fn abandon_of_a_finished_run_moves_later_edits_to_the_vault() {
 }
 
 #[test]
+fn abandon_leaves_a_remote_an_upstream_and_a_setting_that_were_added_after_the_run() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["loop", "c"]);
+    let upstream = sandbox.root.join("upstream.git");
+    sandbox.git_args(&["init", "-q", "--bare", upstream.to_str().unwrap()]);
+    sandbox.git_args(&["remote", "add", "origin", upstream.to_str().unwrap()]);
+    sandbox.git("push -q -u origin ralph/c:c");
+    sandbox.git("config user.email me@example.com");
+    let config = sandbox.read(".git/config");
+    let told = ok(&sandbox, &["finish", "--abandon"]);
+    assert_eq!(sandbox.read(".git/config"), config);
+    assert!(!told.contains("restored in the git directory"), "{told}");
+    ok(&sandbox, &["undo"]);
+    assert_eq!(sandbox.read(".git/config"), config);
+    ok(&sandbox, &["rewind", "2"]);
+    assert_eq!(sandbox.read(".git/config"), config);
+    ok(&sandbox, &["finish", "--abandon"]);
+    assert_eq!(sandbox.read(".git/config"), config);
+}
+
+#[test]
 fn abandon_is_refused_where_the_original_branch_has_moved() {
     let sandbox = dirty();
     half(&sandbox);

@@ -267,17 +267,21 @@ impl Vault {
         let base = self.checkpoint()?;
         let present = self.tree.scan_present(&self.repo, &base)?;
         let start = Snapshot::read(&self.repo.places.vault, intent.snapshot_before())?;
+        let control = &present.snapshot.control;
+        let after = self
+            .repo
+            .with_control(&start, self.repo.control_before(current, control)?)?;
         let abandon = MoveIntent {
             kind: MoveKind::Abandon,
             before: present.snapshot.id.clone(),
-            after: start.id.clone(),
+            after: after.id.clone(),
             refs: branches,
             head_from: head,
             head_to: head_before.clone(),
             with_control: true,
         };
         self.repo
-            .prepare_move(&intent.run, abandon, present, &start)
+            .prepare_move(&intent.run, abandon, present, &after)
     }
 
     /// Opens a run again whose branch was kept. The journal has it only before the next step: without

@@ -10,6 +10,8 @@ use crate::journal::steps::SavedWork;
 use crate::paths::{is_module_path, list_paths};
 use crate::repo::Repo;
 use crate::repo::proof::MOVING;
+use crate::repo::shape::Shape;
+use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Lane, Manifest};
 use crate::tree::scanned::Scanned;
 use crate::vault::Vault;
@@ -17,7 +19,8 @@ use crate::vault::Vault;
 /// What changed while no agent ran.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Meanwhile {
-    /// Files or the branch are no longer what they were.
+    /// Files or the branch are no longer what they were. What else changed in the git directory is part of
+    /// the checkpoint too.
     pub changed: bool,
     pub notices: Vec<Notice>,
 }
@@ -31,7 +34,7 @@ impl Vault {
         }
         let current = self.log.current()?;
         let branch = short(&current.intent.branch).to_owned();
-        let (_, head) = self.repo.observe()?;
+        let (refs, head) = self.repo.observe()?;
         if !current.is_on_branch(&head) {
             return Err(CheckpointError::failed(
                 format!(
@@ -44,7 +47,8 @@ impl Vault {
         let base = self.checkpoint()?;
         let scanned = self.tree.current_scan(&self.repo, &base)?;
         let moved = head.commit().filter(|commit| *commit != current.commit);
-        if scanned.changes.count() == 0 && moved.is_none() {
+        let changed = scanned.changes.count() > 0 || moved.is_some();
+        if !changed && self.repo.has_control_of(&base, head, refs)? {
             self.tree.mark_clean();
             return Ok(Meanwhile::default());
         }
@@ -63,14 +67,17 @@ impl Vault {
         // What is staged may be nowhere else.
         self.repo.keep_index(&self.repo.new_trash("meanwhile"))?;
         notices.extend(self.save_as(SavedWork::Meanwhile)?.notices);
-        Ok(Meanwhile {
-            changed: true,
-            notices,
-        })
+        Ok(Meanwhile { changed, notices })
     }
 }
 
 impl Repo {
+    /// True where config, hooks, stash and the like are as the checkpoint has them.
+    fn has_control_of(&self, base: &Snapshot, head: Head, refs: Refs) -> Result<bool> {
+        let now = self.read_control(head, refs, Some(Shape::default()))?;
+        Ok(now.has_files_of(&base.control))
+    }
+
     /// Refuses where the user moved HEAD: what is in the tree is the user's.
     pub(crate) fn refuse_users_switch(&self, current: &Current, head: &Head) -> Result<()> {
         if !self.user_switched(current, head) {

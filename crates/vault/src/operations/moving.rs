@@ -105,11 +105,16 @@ impl Tree {
         let trash = repo.new_trash(words(&intent.kind).0);
         let vault = &repo.places.vault;
         let before = Snapshot::read(vault, &intent.before)?;
-        let after = Arc::new(Snapshot::read(vault, &intent.after)?);
+        let mut after = Snapshot::read(vault, &intent.after)?;
         let mut notices = Vec::new();
         if intent.with_control {
+            // The user may have changed more since the move was prepared.
+            let (refs, head) = repo.observe()?;
+            let now = repo.read_control(head, refs, None)?;
+            after.control = after.control.with_changes(&before.control, &now);
             notices.extend(repo.restore_control(&after, &trash)?);
         }
+        let after = Arc::new(after);
         let reach = match intent.kind {
             MoveKind::Rewind { .. } => Reach::LeavingIgnored,
             _ => Reach::Everything,

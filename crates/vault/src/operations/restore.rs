@@ -37,7 +37,12 @@ impl Vault {
         }
         let notices = self.carry_out_restore(&current, &base, scanned, git)?;
         self.record(&run, Step::RestoredUnsynced)?;
-        self.tree.mark_clean();
+        if self.repo.has_users_config() {
+            // No snapshot has it yet: the next attempt starts from a checkpoint with it.
+            self.tree.invalidate_scan();
+        } else {
+            self.tree.mark_clean();
+        }
         Ok(notices)
     }
 

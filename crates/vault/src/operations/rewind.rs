@@ -35,7 +35,12 @@ impl Vault {
         let present = self.tree.scan_present(&self.repo, &base)?;
         self.repo
             .remake_index(&current.snapshot, &snapshot, commit)?;
-        let target = Snapshot::read(&self.repo.places.vault, &snapshot)?;
+        let checkpoint = Snapshot::read(&self.repo.places.vault, &snapshot)?;
+        let now = &present.snapshot.control;
+        let control = self
+            .repo
+            .control_at(&checkpoint, &current.saved[left..], now)?;
+        let target = self.repo.with_control(&checkpoint, control)?;
         let branch = current.intent.branch.clone();
         let intent = MoveIntent {
             kind: MoveKind::Rewind {
@@ -43,7 +48,7 @@ impl Vault {
                 left,
             },
             before: present.snapshot.id.clone(),
-            after: snapshot,
+            after: target.id.clone(),
             refs: vec![RefMove {
                 from: refs.get(&branch).copied(),
                 name: branch,

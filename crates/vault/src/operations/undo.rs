@@ -101,9 +101,11 @@ impl Vault {
         let present = self.tree.scan_present(&self.repo, &after)?;
         let changed = compare(&before.manifest, &after.manifest);
         let now = &present.snapshot.manifest;
+        let control = &present.snapshot.control;
         let back = Snapshot {
             id: Snapshot::new_id(),
             manifest: Arc::new(over(now, &before.manifest, changed.paths())),
+            control: before.control.with_changes(&after.control, control),
             ..before.clone()
         };
         back.write(vault, Some(&present.snapshot))?;

@@ -2,6 +2,8 @@
 //! the stash, and operations in progress. Recorded with every checkpoint, restored after a failed
 //! attempt.
 
+mod changes;
+
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};

@@ -221,6 +221,21 @@ impl Shape {
         self.restore_top(repository)
     }
 
+    /// This shape with everything that differs between `from` and `to` as `to` has it. Refs and their
+    /// logs are not part of it: git makes and removes their folders as it needs them.
+    #[must_use]
+    pub fn with_changes(&self, from: &Self, to: &Self) -> Self {
+        fn pick<'a, T: PartialEq>(ours: &'a T, from: &T, to: &'a T) -> &'a T {
+            if from == to { ours } else { to }
+        }
+        Self {
+            top: *pick(&self.top, &from.top, &to.top),
+            pointer: pick(&self.pointer, &from.pointer, &to.pointer).clone(),
+            shared: nodes_with_changes(&self.shared, &from.shared, &to.shared),
+            own: nodes_with_changes(&self.own, &from.own, &to.own),
+        }
+    }
+
     /// Restores the mode of the work tree's top folder.
     pub fn restore_top(&self, repository: &Repository) -> Result<()> {
         match self.top {
@@ -233,6 +248,22 @@ impl Shape {
     pub fn has_packed_refs(&self) -> bool {
         matches!(self.shared.get("packed-refs"), Some(Node::File { .. }))
     }
+}
+
+/// The paths of a git directory with their kinds.
+type Nodes = BTreeMap<String, Node>;
+
+fn nodes_with_changes(ours: &Nodes, from: &Nodes, to: &Nodes) -> Nodes {
+    let mut merged = ours.clone();
+    let is_git_s = |path: &str| ["refs", "logs"].iter().any(|it| is_at_or_below(path, it));
+    let paths = from.keys().chain(to.keys());
+    for path in paths.filter(|path| !is_git_s(path) && from.get(*path) != to.get(*path)) {
+        match to.get(path) {
+            Some(node) => merged.insert(path.clone(), node.clone()),
+            None => merged.remove(path),
+        };
+    }
+    merged
 }
 
 struct Enforcement<'a> {

@@ -60,6 +60,11 @@ struct Section<'a> {
 }
 
 impl Repo {
+    /// True where the user added to the config since the checkpoint that was restored last.
+    pub(crate) fn has_users_config(&self) -> bool {
+        !self.users_config.borrow().text.is_empty()
+    }
+
     /// The checkpoint as it is to be restored: with the sections the user added to the config.
     pub(crate) fn with_users_config(
         &self,

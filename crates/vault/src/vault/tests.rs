@@ -9,6 +9,7 @@ mod hostile;
 mod meanwhile;
 mod outage;
 mod shown;
+mod users_git;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
