@@ -23,6 +23,7 @@ pub(crate) mod stage_again;
 pub(crate) mod standing;
 pub(crate) mod start_over;
 pub(crate) mod switch_back;
+mod trial_merge;
 pub(crate) mod uncommitted;
 pub(crate) mod undo;
 pub(crate) mod users_git;

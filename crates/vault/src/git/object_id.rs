@@ -68,6 +68,14 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
+    /// How the repository names its objects.
+    pub const fn format(&self) -> ObjectFormat {
+        match self.length {
+            32 => ObjectFormat::Sha256,
+            _ => ObjectFormat::Sha1,
+        }
+    }
+
     /// Reads a full hexadecimal id.
     pub fn parse(hex: &[u8]) -> Option<Self> {
         if hex.len() != 40 && hex.len() != 64 {

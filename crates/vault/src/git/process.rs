@@ -44,6 +44,7 @@ pub struct Git {
     synced: bool,
     committer: Option<Committer>,
     attributes: Option<&'static str>,
+    shallow: Option<PathBuf>,
 }
 
 /// The arguments of a git command.
@@ -146,6 +147,7 @@ impl Git {
             synced: true,
             committer: None,
             attributes: None,
+            shallow: None,
         }
     }
 
@@ -233,6 +235,12 @@ impl Git {
     #[must_use]
     pub fn with_attributes_of(&self, tree: &'static str) -> Self {
         self.with(|git| git.attributes = Some(tree))
+    }
+
+    /// Git that reads from this file where history ends; it need not exist.
+    #[must_use]
+    pub fn with_shallow(&self, file: &Path) -> Self {
+        self.with(|git| git.shallow = Some(file.to_owned()))
     }
 
     /// The same with the marker that lets the next start find processes of a crashed run.
@@ -362,6 +370,9 @@ impl Git {
         }
         if let Some(tree) = self.attributes {
             command.env("GIT_ATTR_SOURCE", tree);
+        }
+        if let Some(file) = &self.shallow {
+            command.env("GIT_SHALLOW_FILE", file);
         }
         command
     }

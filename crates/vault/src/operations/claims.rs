@@ -1,9 +1,9 @@
 //! Whether a new run may have its branch: work on a branch is never replaced by accident, and no run
 //! is built on top of another one unless the user says so.
 
-use std::ffi::OsString;
 use std::path::Path;
 
+use super::trial_merge::merge_brings_nothing;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
@@ -59,14 +59,7 @@ pub(crate) fn is_at_head(git: &Git, head: &Head, tip: ObjectId) -> Result<bool> 
     let Some(commit) = head.commit() else {
         return Ok(false);
     };
-    let (commit, tip) = (commit.to_string(), tip.to_string());
-    let args = ["merge-tree", "--write-tree", "--no-messages", &commit, &tip];
-    let merged = git.patient().output(&args.map(OsString::from), &[])?;
-    if !merged.status.success() {
-        return Ok(false);
-    }
-    let tree = git.line(["rev-parse", &format!("{commit}^{{tree}}")])?;
-    Ok(String::from_utf8_lossy(&merged.stdout).trim() == tree)
+    merge_brings_nothing(git, commit, tip)
 }
 
 /// The branch is the user's, or the user has committed to it.

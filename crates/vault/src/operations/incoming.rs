@@ -11,7 +11,7 @@ use crate::git::process::{Git, GitError, nul_separated};
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::run_state::Current;
 use crate::paths::{absolute, ancestors, show};
-use crate::repo::Repo;
+use crate::repo::{Places, Repo};
 use crate::scan::keeping::entry_of;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest};
 use ralph_base::files::{Tried, create_private_folder};
@@ -61,12 +61,23 @@ impl Repo {
         }
     }
 
+    /// Git that writes the objects of a merge into the vault, with the settings of when the run began:
+    /// no merge driver that an agent wrote is run, and a dry run leaves the repository as it is.
+    fn merging_git(&self) -> Git {
+        let Places { repository, vault } = &self.places;
+        self.gits
+            .work
+            .patient()
+            .with_objects(&vault.objects(), Some(&repository.objects()))
+            .with_shallow(&repository.common_dir.join("shallow"))
+    }
+
     /// The original branch moved on: merge first, in memory.
     fn merge(&self, current: &Current, name: &str, now: ObjectId, tip: ObjectId) -> Result<Home> {
         let args = ["merge-tree", "--write-tree", "--name-only", "--no-messages"];
         let mut words: Vec<std::ffi::OsString> = args.iter().map(Into::into).collect();
         words.extend([now.to_string().into(), tip.to_string().into()]);
-        let output = self.gits.user.patient().output(&words, &[])?;
+        let output = self.merging_git().output(&words, &[])?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut lines = text.lines();
         let tree = lines
@@ -99,7 +110,7 @@ impl Repo {
         now: &Manifest,
         edits: &Changes,
     ) -> Result<Manifest> {
-        let git = self.gits.work.patient().with_index(index);
+        let git = self.merging_git().with_index(index);
         let (from, to) = (merge.tip.to_string(), merge.tree.to_string());
         let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
         let output = git.run(args.into_iter().chain([from.as_str(), &to]))?;

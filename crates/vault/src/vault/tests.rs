@@ -7,6 +7,7 @@ mod guards;
 mod hostile;
 #[cfg(target_os = "linux")]
 mod meanwhile;
+mod merges;
 mod outage;
 mod shown;
 mod users_git;

@@ -38,6 +38,7 @@ pub const SCRUBBED: &[&str] = &[
 pub(super) const CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "commit.gpgSign=false",
+    "log.showSignature=false",
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsmonitor=false",
