@@ -251,17 +251,35 @@ impl FromStr for MessageTemplate {
         if text.contains('\0') {
             return Err(TemplateError::Nul);
         }
-        let first = text.trim().lines().next().unwrap_or_default();
-        if !first.contains("{title}") && !first.contains("{id}") {
-            // An unknown placeholder is the more likely mistake.
-            parts(text)?;
+        let parts = parts(text)?;
+        if !has_own_subject(&parts) {
             return Err(TemplateError::SameForAll);
         }
         Ok(Self {
-            parts: parts(text)?,
+            parts,
             text: text.to_owned(),
         })
     }
+}
+
+/// True where the first line of the message names the story.
+fn has_own_subject(parts: &[Part]) -> bool {
+    let mut is_empty = true;
+    for part in parts {
+        match part {
+            Part::Value(Placeholder::Title | Placeholder::Id) => return true,
+            Part::Value(_) => is_empty = false,
+            Part::Text(text) => {
+                // A message begins where it is no longer blank.
+                let text = if is_empty { text.trim_start() } else { text };
+                if text.contains('\n') {
+                    return false;
+                }
+                is_empty &= text.is_empty();
+            }
+        }
+    }
+    false
 }
 
 fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
@@ -334,6 +352,7 @@ mod tests {
             assert_eq!(template.message(&story, "add-retry"), want);
         }
         case("{title} ({id})", "Tell people (3)\n");
+        case("\n \n{{}} {id}: x", "{} 3: x\n");
         case("{{{id}}} {title} }", "{3} Tell people }\n");
         case(
             "\n{change}/{id}\n\n{run} {attempts} {gates}\n\n",
@@ -361,6 +380,15 @@ mod tests {
         case("", TemplateError::SameForAll);
         case("done\n{title}", TemplateError::SameForAll);
         case("{id}\0", TemplateError::Nul);
+        for same in [
+            "{{title}}",
+            "{{{{id}}}}",
+            "{{id}}: {change}",
+            "\n x\n{title}",
+            "{gates}\n{id}",
+        ] {
+            case(same, TemplateError::SameForAll);
+        }
         assert_eq!(
             TemplateError::Unknown("titel".to_owned()).to_string(),
             "unknown placeholder `{titel}`; known are `{id}`, `{title}`, `{change}`, `{run}`, \
