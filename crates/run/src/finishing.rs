@@ -265,6 +265,7 @@ impl Session {
         if self.checkpoints().open_run().is_none() && choice == FinishChoice::Keep {
             let mut plan = self.plan(Action::Finish { choice }, &run, None)?;
             plan.already = true;
+            plan.notices = messages(&self.vault.notices_of_kept_branch());
             return Ok(Prepared {
                 plan,
                 work: Work::Nothing,
@@ -277,6 +278,10 @@ impl Session {
         let choice = report.choice;
         let mut plan = self.plan(Action::Finish { choice }, &run, prepared.outline())?;
         plan.notices.splice(0..0, messages(&report.notices));
+        if choice == FinishChoice::Keep {
+            let notices = self.vault.notices_of_kept_branch();
+            plan.notices.extend(messages(&notices));
+        }
         let outside = match choice {
             FinishChoice::Abandon => self.outside_before(&run)?,
             FinishChoice::Cleanup

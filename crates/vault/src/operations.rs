@@ -8,6 +8,7 @@ pub(crate) mod claims;
 pub(crate) mod converge;
 pub(crate) mod finish;
 pub(crate) mod gate_changes;
+mod included;
 pub(crate) mod incoming;
 pub(crate) mod meanwhile;
 pub(crate) mod modules;

@@ -280,6 +280,11 @@ impl Session<Settled> {
         self.vault.prepare_finish(choice, template)
     }
 
+    /// What to know about the branch of the last run where it is kept as it is.
+    pub fn notices_of_kept_branch(&self) -> Vec<Notice> {
+        self.vault.notices_of_kept_branch()
+    }
+
     /// Prepares the way back to before a story; nothing is touched yet.
     pub fn prepare_rewind(&mut self, story: &StoryId) -> Result<PreparedRewind> {
         self.vault.prepare_rewind(story)

@@ -194,13 +194,83 @@ fn what_was_not_committed_before_the_run_stays_in_the_commits_and_is_named() {
     let shown = ok(&sandbox, &["finish", "--squash", "--dry-run"]);
     has(
         &shown,
-        "note      the commit includes what was not committed when the run began: dir/b.txt",
+        "note      the commit includes what you had not committed: dir/b.txt; to leave it out, \
+         `ralphtool finish --cleanup` and commit only what you want",
     );
     ok(&sandbox, &["finish", "--reword"]);
     assert_eq!(sandbox.commits(), ["initial state", "First", "Second"]);
     assert_eq!(
         sandbox.git("show --name-only --format= ralph/c~2"),
         "dir/b.txt\n"
+    );
+}
+
+#[test]
+fn a_kept_branch_names_all_that_was_not_committed_and_a_command_that_leaves_it_out() {
+    let sandbox = Sandbox::new();
+    for number in 1..=22 {
+        sandbox.write(&format!("private-{number:02}.txt"), "private\n");
+    }
+    ok(&sandbox, &["loop", "c"]);
+    let names: Vec<String> = (1..=20).map(|it| format!("private-{it:02}.txt")).collect();
+    let initial = sandbox.git("rev-parse --short=10 ralph/c~2");
+    let base = sandbox.git("rev-parse --short=10 main");
+    let (initial, base) = (initial.trim(), base.trim());
+    let command = format!("git switch -c c ralph/c && git rebase --onto {base} {initial}");
+    let note = format!(
+        "note      the branch includes what you had not committed: {}, and 2 more: `git show --stat \
+         {initial}`; `{command}` makes a branch without it\n",
+        names.join(", ")
+    );
+    for args in [
+        &["finish", "--reword", "--dry-run"][..],
+        &["finish", "--keep", "--dry-run"],
+        &["finish", "--keep"],
+    ] {
+        has(&ok(&sandbox, args), &note);
+    }
+    let done = sandbox.command("sh").args(["-c", &command]).output();
+    assert!(done.unwrap().status.success());
+    assert_eq!(
+        sandbox.git("log --reverse --format=%s main..c"),
+        "checkpoint: 1\ncheckpoint: 2\n"
+    );
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+}
+
+#[test]
+fn squash_names_the_commits_that_the_run_did_not_make() {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "echo x > x.$RALPHTOOL_STORY; git add .; \
+         git -c user.name=Agent -c user.email=a@a commit -qm 'by the agent'\n{GOOD}"
+    ));
+    ok(&sandbox, &["loop", "c"]);
+    sandbox.git("switch -q -c feat main");
+    sandbox.write("feat.txt", "by another author\n");
+    sandbox.git("add feat.txt");
+    sandbox.git("commit -qm feat1");
+    sandbox.git("switch -q ralph/c");
+    sandbox.git("merge -q -m merged feat");
+    let (feat, merge) = (
+        sandbox.git("rev-parse --short=10 feat"),
+        sandbox.git("rev-parse --short=10 HEAD"),
+    );
+    let shown = ok(&sandbox, &["finish", "--squash", "--dry-run"]);
+    let notes: Vec<&str> = shown
+        .lines()
+        .filter(|it| it.starts_with("  note"))
+        .collect();
+    assert_eq!(
+        notes,
+        [format!(
+            "  note      the commit includes 2 commits that the run did not make: {} feat1, {} merged",
+            feat.trim(),
+            merge.trim()
+        )]
     );
 }
 

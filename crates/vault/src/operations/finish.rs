@@ -1,5 +1,6 @@
-//! Finish: the branch is kept, as it is or with its commits written again; or HEAD goes back to the original branch, with all of the run's changes
-//! as uncommitted modifications; or everything is restored to how it was before the run.
+//! Finish: the branch is kept, as it is or with its commits written again; or HEAD goes back to the
+//! original branch, with all of the run's changes as uncommitted modifications; or everything is
+//! restored to how it was before the run.
 
 use std::path::Path;
 use std::sync::Arc;

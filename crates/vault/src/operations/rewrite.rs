@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::included::{Destination, notice_of_others_commits, notice_of_users_work};
 use crate::commit_message::{MessageTemplate, StoryMessage, is_users_work, squashed};
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::{ObjectFormat, ObjectId, lines};
@@ -12,14 +13,10 @@ use crate::journal::run_state::Current;
 use crate::journal::steps::{MoveIntent, MoveKind, RefMove};
 use crate::operations::moving::PreparedMove;
 use crate::operations::save::descends;
-use crate::paths::show;
 use crate::repo::Repo;
 use crate::repo::commit_object::{CommitBytes, CommitObject};
 use crate::repo::snapshot::Snapshot;
 use crate::vault::Vault;
-
-/// How many files a notice names.
-const NAMES: usize = 5;
 
 /// How the commits are to be written again.
 #[derive(Debug, Clone, Copy)]
@@ -42,10 +39,10 @@ pub(crate) struct Rewritten {
 }
 
 /// The commits of a branch since where the run began.
-struct Branch {
-    base: Option<ObjectId>,
+pub(super) struct Branch {
+    pub(super) base: Option<ObjectId>,
     /// Parents first; never empty.
-    commits: Vec<CommitObject>,
+    pub(super) commits: Vec<CommitObject>,
     /// The trees of all of them, and of the parents of commits of the user's work.
     trees: HashMap<ObjectId, ObjectId>,
 }
@@ -225,16 +222,27 @@ impl Repo {
                 branch.reworded(template, change, self.places.repository.format)
             }
         };
-        let files = self.users_files(&branch)?;
-        rewritten
-            .notices
-            .extend(notice_of_users_work(rewrite, &files));
+        let name = short(&current.intent.branch);
+        let works = self.users_works(&branch)?;
+        let notices = match rewrite {
+            Rewrite::Squash => vec![
+                notice_of_users_work(Destination::OneCommit, &works),
+                notice_of_others_commits(&branch.others_commits(current, tip)),
+            ],
+            Rewrite::Reword { .. } => {
+                vec![notice_of_users_work(
+                    Destination::Commits { branch: name, base },
+                    &works,
+                )]
+            }
+        };
+        rewritten.notices.extend(notices.into_iter().flatten());
         Ok(rewritten)
     }
 
     /// The last commit that is not the run's: where the run began, or what the original branch has of
     /// the run's branch by now. None where the run began on a branch without a commit.
-    fn base_of_branch(
+    pub(super) fn base_of_branch(
         &self,
         current: &Current,
         refs: &Refs,
@@ -286,7 +294,7 @@ impl Repo {
     }
 
     /// The commits that `tip` has and `base` has not.
-    fn branch_since(&self, base: Option<ObjectId>, tip: ObjectId) -> Result<Branch> {
+    pub(super) fn branch_since(&self, base: Option<ObjectId>, tip: ObjectId) -> Result<Branch> {
         let git = self.gits.user.patient();
         let mut args = vec!["rev-list".to_owned(), "--topo-order".to_owned()];
         args.extend(["--reverse".to_owned(), tip.to_string()]);
@@ -315,38 +323,6 @@ impl Repo {
             trees,
         })
     }
-
-    /// Files in commits of the user's work: they were not committed when a run began.
-    fn users_files(&self, branch: &Branch) -> Result<Vec<Vec<u8>>> {
-        let mut files = Vec::new();
-        let commits = branch.commits.iter();
-        for commit in commits.filter(|commit| is_users_work(&commit.message())) {
-            let from = match commit.parents.first() {
-                Some(parent) => parent.to_string(),
-                None => self.places.repository.format.empty_tree().to_owned(),
-            };
-            files.extend(self.changed_between(&from, &commit.id.to_string())?);
-        }
-        files.sort();
-        files.dedup();
-        Ok(files)
-    }
-}
-
-fn notice_of_users_work(rewrite: Rewrite<'_>, files: &[Vec<u8>]) -> Option<Notice> {
-    let mut names: Vec<String> = files.iter().take(NAMES).map(|path| show(path)).collect();
-    if files.len() > NAMES {
-        names.push(format!("and {} more", files.len() - NAMES));
-    }
-    let place = match rewrite {
-        Rewrite::Squash => "the commit includes",
-        Rewrite::Reword { .. } => "a separate commit holds",
-    };
-    (!files.is_empty()).then(|| {
-        let names = names.join(", ");
-        let message = format!("{place} what was not committed when the run began: {names}");
-        Notice::new("users_work_included", message)
-    })
 }
 
 fn nothing_to_rewrite(current: &Current, rewrite: Rewrite<'_>) -> CheckpointError {
