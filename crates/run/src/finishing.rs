@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::engine::attempts::find;
 use crate::engine::gaps::{append, fill_gaps};
@@ -18,8 +18,8 @@ use ralph_vault::Vault;
 use ralph_vault::error::Notice;
 use ralph_vault::journal::steps::{Line, MoveKind, Step};
 use ralph_vault::{
-    self as vault, AfterRecovery, CheckpointError, FinishReport, MessageTemplate, OpenRun, Outline,
-    PreparedFinish, PreparedMove, PreparedUndo, Settled, Undone,
+    self as vault, AfterRecovery, BranchChange, CheckpointError, FinishReport, MessageTemplate,
+    OpenRun, Outline, PreparedFinish, PreparedMove, PreparedUndo, Settled, Undone,
 };
 
 /// What an interrupted run left, and what was done about it.
@@ -145,8 +145,9 @@ pub struct Plan {
     pub already: bool,
     /// Where HEAD will be; none where it stays.
     pub head: Option<String>,
-    /// Branches that change: a sentence each.
-    pub branches: Vec<String>,
+    /// Branches that change.
+    #[serde(serialize_with = "sentences")]
+    pub branches: Vec<BranchChange>,
     /// Stories whose checkpoints go.
     pub stories: Vec<String>,
     /// The messages of the commits the branch will have, where they are written again.
@@ -156,6 +157,11 @@ pub struct Plan {
     /// Files that will go to the vault.
     pub removed: Vec<String>,
     pub notices: Vec<String>,
+}
+
+/// What will become of each branch, a sentence each.
+fn sentences<S: Serializer>(branches: &[BranchChange], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(branches.iter().map(BranchChange::planned))
 }
 
 /// What was done.

@@ -64,7 +64,7 @@ pub use look::{Look, look, strays};
 pub use operations::begin::{BeginRequest, Begun};
 pub use operations::claims::NewBranch;
 pub use operations::finish::{FinishReport, PreparedFinish};
-pub use operations::moving::{Outline, PreparedMove};
+pub use operations::moving::{BranchChange, Outline, PreparedMove};
 pub use operations::park::Setback;
 pub use operations::preflight::{branch_obstacle, obstacles, passing_obstacles};
 pub use operations::standing::{Place, Standing};

@@ -22,7 +22,7 @@ use ralph_run::finishing::{
 };
 use ralph_run::records::event::{FinishChoice, WIRE_VERSION};
 use ralph_run::settings::PartialSettings;
-use ralph_vault::{MessageTemplate, OpenRun};
+use ralph_vault::{BranchChange, MessageTemplate, OpenRun};
 
 /// How many names of files are listed.
 const NAMES: usize = 10;
@@ -122,12 +122,12 @@ fn commit_message(context: &Context, top: &Path) -> Result<MessageTemplate, Fail
     Ok(settings.commit_message.value.clone())
 }
 
-/// The choices, each with the key that makes it.
+/// The choices, each with the key that makes it, here and on the screen.
 const CHOICES: [(&str, FinishChoice); 5] = [
     ("c", FinishChoice::Cleanup),
-    ("k", FinishChoice::Keep),
-    ("s", FinishChoice::Squash),
-    ("r", FinishChoice::Reword),
+    ("b", FinishChoice::Keep),
+    ("o", FinishChoice::Squash),
+    ("w", FinishChoice::Reword),
     ("a", FinishChoice::Abandon),
 ];
 
@@ -148,11 +148,11 @@ fn ask_for_choice(context: &Context, session: &Session) -> Result<Option<FinishC
     write_question(&mut page, &run);
     let answer = match ask(&page.text)?.as_deref() {
         None | Some("q") => return Ok(None),
-        Some("") => "k".to_owned(),
+        Some("") => "b".to_owned(),
         Some(answer) => answer.to_owned(),
     };
     let found = CHOICES.into_iter().find(|(key, _)| *key == answer);
-    let unknown = || Failure::refused(format!("`{answer}` is not one of c, k, s, r, a and q"));
+    let unknown = || Failure::refused(format!("`{answer}` is not one of c, b, o, w, a and q"));
     found.map_or_else(|| Err(unknown()), |(_, choice)| Ok(Some(choice)))
 }
 
@@ -169,7 +169,7 @@ fn write_question(page: &mut Page, run: &OpenRun) {
         line(key, choice_name(choice), &meaning(choice, &branch));
     }
     line("q", "quit", "leave the run as it is");
-    page.text += "[k] ";
+    page.text += "[b] ";
 }
 
 /// Flags of `rewind`.
@@ -280,7 +280,12 @@ fn do_prepared(
     let plan = prepared.plan.clone();
     let recovered = session.recovered.clone();
     if !flags.json {
-        output::page(context, |page| write_plan(page, &plan))?;
+        output::page(context, |page| {
+            page.styled(STRONG, clean(&headline(&plan)));
+            if flags.dry_run {
+                write_details(page, &plan, Tense::Planned);
+            }
+        })?;
     }
     let done = if flags.dry_run {
         None
@@ -298,7 +303,7 @@ fn do_prepared(
     }
     output::page(context, |page| match &done {
         None => page.styled(DIM, "dry run: nothing was changed"),
-        Some(_) if plan.already => {}
+        Some(_) if plan.already => write_details(page, &plan, Tense::Done),
         Some(done) => write_done(page, &plan, done),
     })
 }
@@ -320,12 +325,19 @@ fn write_recovered(page: &mut Page, recovered: &[Recovered]) {
     }
 }
 
-fn write_plan(page: &mut Page, plan: &Plan) {
-    page.styled(STRONG, clean(&headline(plan)));
-    page.facts(&details(plan), LABEL);
+/// Whether a plan is yet to be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    Planned,
+    Done,
+}
+
+fn write_details(page: &mut Page, plan: &Plan, tense: Tense) {
+    page.facts(&details(plan, tense), LABEL);
 }
 
 fn write_done(page: &mut Page, plan: &Plan, done: &Done) {
+    write_details(page, plan, Tense::Done);
     let notices: Vec<(&str, &String)> = done.notices.iter().map(|it| ("note", it)).collect();
     page.facts(&notices, LABEL);
     let result = clean(&result(plan));
@@ -378,23 +390,37 @@ fn headline(plan: &Plan) -> String {
     }
 }
 
-fn details(plan: &Plan) -> Vec<(&'static str, String)> {
+fn details(plan: &Plan, tense: Tense) -> Vec<(&'static str, String)> {
     let mut details = Vec::new();
     if let Some(head) = &plan.head {
-        let verb = match &plan.action {
-            Action::Finish { choice } if choice.keeps_branch() => "stays",
-            _ => "will be",
+        let verb = match (&plan.action, tense) {
+            (Action::Finish { choice }, _) if choice.keeps_branch() => "stays",
+            (_, Tense::Planned) => "will be",
+            (_, Tense::Done) => "is",
         };
         details.push(("HEAD", format!("{verb} on `{head}`")));
     }
-    details.extend(plan.branches.iter().map(|it| ("branch", it.clone())));
+    let branch: fn(&BranchChange) -> String = match tense {
+        Tense::Planned => BranchChange::planned,
+        Tense::Done => BranchChange::done,
+    };
+    details.extend(plan.branches.iter().map(|it| ("branch", branch(it))));
     if !plan.stories.is_empty() {
-        let text = "their checkpoints will be removed (they stay in the vault)";
-        details.push(("stories", format!("{}: {text}", plan.stories.join(", "))));
+        let verb = match tense {
+            Tense::Planned => "will be",
+            Tense::Done => "were",
+        };
+        let stories = plan.stories.join(", ");
+        let text = format!("{stories}: their checkpoints {verb} removed (they stay in the vault)");
+        details.push(("stories", text));
     }
     details.extend(commits(&plan.commits));
     if !plan.written.is_empty() {
-        details.push(("writes", files(&plan.written)));
+        let label = match tense {
+            Tense::Planned => "writes",
+            Tense::Done => "wrote",
+        };
+        details.push((label, files(&plan.written)));
     }
     if !plan.removed.is_empty() {
         details.push(("to vault", files(&plan.removed)));
@@ -463,6 +489,7 @@ mod tests {
     use super::*;
     use crate::ui::style::Paint;
     use ralph_base::ids::RunId;
+    use ralph_vault::git::object_id::ObjectFormat;
 
     fn plan(action: Action) -> Plan {
         let names = |count: usize, kind: &str| {
@@ -476,9 +503,10 @@ mod tests {
             branch: "ralph/add-retry".to_owned(),
             already: false,
             head: Some("main".to_owned()),
-            branches: vec![
-                "`ralph/add-retry` will be deleted; its tip abc stays in the vault".to_owned(),
-            ],
+            branches: vec![BranchChange::deleted(
+                "ralph/add-retry",
+                ObjectFormat::Sha1.zero(),
+            )],
             stories: vec!["2".to_owned(), "3".to_owned()],
             commits: Vec::new(),
             written: names(12, "new"),
@@ -533,7 +561,8 @@ mod tests {
                 way_back: plan.action.way_back(),
                 notices: vec!["something else".to_owned()],
             };
-            write_plan(&mut page, &plan);
+            page.styled(STRONG, headline(&plan));
+            write_details(&mut page, &plan, Tense::Planned);
             write_done(&mut page, &plan, &done);
             page.blank();
         }

@@ -216,9 +216,12 @@ impl App {
             return run.offers(action);
         }
         match action {
-            Action::Cleanup | Action::Keep | Action::Squash | Action::Abandon | Action::Resume => {
-                self.completion.offers(action, run)
-            }
+            Action::Cleanup
+            | Action::Keep
+            | Action::Squash
+            | Action::Reword
+            | Action::Abandon
+            | Action::Resume => self.completion.offers(action, run),
             Action::Undo => self.result.offers_undo(run),
             Action::Enter if self.screen == Screen::Result => self.result.is_on_files(),
             Action::Enter if self.screen == Screen::Completion => {

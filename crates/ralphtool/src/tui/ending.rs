@@ -24,7 +24,8 @@ impl Ending {
             Self::Finish(FinishChoice::Abandon) => Some(Action::Abandon),
             Self::Again | Self::Restart => Some(Action::Resume),
             Self::Finish(FinishChoice::Squash) => Some(Action::Squash),
-            Self::Finish(FinishChoice::Reword) | Self::Leave => None,
+            Self::Finish(FinishChoice::Reword) => Some(Action::Reword),
+            Self::Leave => None,
         }
     }
 }

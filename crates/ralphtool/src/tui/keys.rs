@@ -60,6 +60,7 @@ pub(crate) enum Action {
     Cleanup,
     Keep,
     Squash,
+    Reword,
     Abandon,
     /// Revert what was done with the branch.
     Undo,
@@ -83,6 +84,7 @@ impl Action {
                 | Self::Cleanup
                 | Self::Keep
                 | Self::Squash
+                | Self::Reword
                 | Self::Abandon
                 | Self::Resume
                 | Self::Quit

@@ -168,7 +168,7 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
             let header = progress.and_then(|progress| progress.header.as_ref());
             return header.map_or_else(
                 || Choice::yes_or_no("Go ahead?", String::new()),
-                |header| choice.question(header),
+                |header| choice.question(header, &app.completion.uncommitted()),
             );
         }
     };

@@ -182,8 +182,8 @@ impl<'a> Summary<'a> {
         let (branch, original) = (&self.branch, &self.original);
         if self.is_cleaned_up() {
             return [
-                ("git status", "what changed"),
-                ("git diff", "the changes to tracked files"),
+                ("git status", "what changed, new files too"),
+                ("git add -A && git diff --cached", "all changes"),
             ]
             .map(|(command, what)| (command.to_owned(), what))
             .to_vec();

@@ -78,8 +78,8 @@ fn abandon_restores_everything_exactly_and_undo_reverts_it() {
     half(&sandbox);
     let after_run = seen(&sandbox);
     let told = ok(&sandbox, &["finish", "--abandon"]);
-    has(&told, "HEAD      will be on `main`");
-    has(&told, "`ralph/c` will be deleted");
+    has(&told, "HEAD      is on `main`");
+    has(&told, "`ralph/c` was deleted");
     has(&told, "ralphtool undo");
     assert_eq!(seen(&sandbox), before);
     let finished = sandbox.events_named("finished").pop().unwrap();
@@ -368,7 +368,7 @@ fn a_rewound_story_is_done_again_under_a_new_number() {
     let told = ok(&sandbox, &["rewind", "2"]);
     has(
         &told,
-        "stories   2: their checkpoints will be removed (they stay in the vault)",
+        "stories   2: their checkpoints were removed (they stay in the vault)",
     );
     has(&told, "to vault  1 file: story-2.txt");
     has(&told, "ralphtool resume");
@@ -591,7 +591,7 @@ fn an_attempt_is_restored_whole_or_in_part_and_that_can_be_undone() {
     sandbox.write("mine.txt", "mine\n");
     let before = seen(&sandbox);
     let told = ok(&sandbox, &["attempts", "restore", "2.1"]);
-    has(&told, "writes    3 files: ");
+    has(&told, "wrote     3 files: ");
     has(&told, "to vault  1 file: a.txt");
     assert_eq!(sandbox.read("junk.txt"), "try 1\n");
     assert_eq!(sandbox.read("dir/b.txt"), "try 1\n");

@@ -40,13 +40,75 @@ pub struct PreparedMove {
     pub outline: Outline,
 }
 
+/// What becomes of a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchChange {
+    /// Short name.
+    branch: String,
+    becomes: BranchEnd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BranchEnd {
+    Deleted { tip: ObjectId },
+    At { commit: ObjectId },
+}
+
+impl BranchChange {
+    /// None where the branch stays as it is.
+    fn of(it: &RefMove) -> Option<Self> {
+        let becomes = match (it.from, it.to) {
+            (from, to) if from == to => return None,
+            (_, Some(commit)) => BranchEnd::At { commit },
+            (Some(tip), None) => BranchEnd::Deleted { tip },
+            (None, None) => return None,
+        };
+        Some(Self {
+            branch: short(&it.name).to_owned(),
+            becomes,
+        })
+    }
+
+    /// A branch that is deleted.
+    pub fn deleted(branch: &str, tip: ObjectId) -> Self {
+        Self {
+            branch: branch.to_owned(),
+            becomes: BranchEnd::Deleted { tip },
+        }
+    }
+
+    /// What will become of it, as a sentence.
+    pub fn planned(&self) -> String {
+        self.sentence("will be")
+    }
+
+    /// What became of it, as a sentence.
+    pub fn done(&self) -> String {
+        self.sentence(match self.becomes {
+            BranchEnd::Deleted { .. } => "was",
+            BranchEnd::At { .. } => "is",
+        })
+    }
+
+    fn sentence(&self, verb: &str) -> String {
+        let branch = &self.branch;
+        match self.becomes {
+            BranchEnd::Deleted { tip } => {
+                let tip = tip.short();
+                format!("`{branch}` {verb} deleted; its tip {tip} stays in the vault")
+            }
+            BranchEnd::At { commit } => format!("`{branch}` {verb} at {}", commit.short()),
+        }
+    }
+}
+
 /// What a move does, for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Where HEAD will be.
     pub head: String,
-    /// Branches that change: a sentence each.
-    pub branches: Vec<String>,
+    /// Branches that change.
+    pub branches: Vec<BranchChange>,
     /// The messages of the commits the branch will have, where they are written again.
     pub commits: Vec<String>,
     /// Files that will be written.
@@ -214,7 +276,7 @@ impl Repo {
             .partition(|path| !after.manifest.entries.contains_key(*path));
         let outline = Outline {
             head: intent.head_to.shown(),
-            branches: intent.refs.iter().filter_map(sentence).collect(),
+            branches: intent.refs.iter().filter_map(BranchChange::of).collect(),
             commits: Vec::new(),
             written: written.into_iter().map(|path| show(path)).collect(),
             removed: removed.into_iter().map(|path| show(path)).collect(),
@@ -376,19 +438,6 @@ pub(crate) fn same_place(one: &Head, two: &Head) -> bool {
         (Head::Branch { name, .. }, Head::Branch { name: other, .. }) => name == other,
         (Head::Detached { commit }, Head::Detached { commit: other }) => commit == other,
         _ => false,
-    }
-}
-
-fn sentence(it: &RefMove) -> Option<String> {
-    let branch = short(&it.name);
-    match (it.from, it.to) {
-        (from, to) if from == to => None,
-        (Some(from), None) => Some(format!(
-            "`{branch}` will be deleted; its tip {} stays in the vault",
-            from.short()
-        )),
-        (_, Some(to)) => Some(format!("`{branch}` will be at {}", to.short())),
-        (None, None) => None,
     }
 }
 

@@ -448,7 +448,8 @@ fn the_choice_is_made_by_arrows_too() {
     for (downs, choice) in [
         (1, FinishChoice::Cleanup),
         (3, FinishChoice::Squash),
-        (4, FinishChoice::Abandon),
+        (4, FinishChoice::Reword),
+        (5, FinishChoice::Abandon),
     ] {
         let mut stage = ended_with(Outcome::Stopped);
         for _ in 0..downs {

@@ -60,6 +60,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Undo [Char('u')] "u" "undo what was done with the branch" ("undo") at &[Result];
         Abandon [Char('a')] "a" "return to how everything was before the run (asks)" ("abandon")
             at &[Completion];
+        Reword [Char('w')] "w" "stay on the run's branch, story titles as commit subjects (asks)"
+            ("titles") at &[Completion];
         Pause [Char('p')] "p" "pause after this attempt, and continue" ("pause") at &[Run];
         Stop [Char('s')] "s" "stop the run (asks): the attempt is parked" ("stop") at &[Run];
         Skip [Char('x')] "x" "skip the story (asks)" ("skip") at &[Run];

@@ -68,6 +68,14 @@ impl DiffPane {
         }
     }
 
+    /// The paths of the changed files, once they are known.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        match &self.diff {
+            Some(Ok(diff)) => diff.files.iter().map(|file| file.path.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Files may have changed.
     pub(crate) fn invalidate(&mut self) {
         self.stale = true;

@@ -65,6 +65,8 @@ pub(crate) struct Completion {
     doing: Option<Ending>,
     review: Review,
     files: DiffPane,
+    /// What was not committed when the run began.
+    uncommitted: DiffPane,
 }
 
 impl Default for Completion {
@@ -75,6 +77,7 @@ impl Default for Completion {
             doing: None,
             review: Review::default(),
             files: DiffPane::overview(),
+            uncommitted: DiffPane::default(),
         }
     }
 }
@@ -83,13 +86,27 @@ impl Completion {
     /// Receives a diff; those for other panes are ignored.
     pub(crate) fn receive(&mut self, id: &DiffId, found: &Result<Box<Diff>, String>) {
         self.files.receive(id, found.clone());
+        self.uncommitted.receive(id, found.clone());
     }
 
     pub(crate) fn query(&mut self, run: &Run, now: Timestamp) -> Option<Query> {
         let range = range_of(&run.progress);
+        // The commit that the first attempt began with has what was not committed.
+        let first = range.as_ref().map(|(first, _)| DiffId::Between {
+            from: format!("{first}^"),
+            to: first.clone(),
+        });
         let id = range.map(|(from, to)| DiffId::Between { from, to });
         self.files.show(id);
-        self.files.query(now)
+        self.uncommitted.show(first);
+        self.files
+            .query(now)
+            .or_else(|| self.uncommitted.query(now))
+    }
+
+    /// The files that were not committed when the run began, as far as they are known.
+    pub(crate) fn uncommitted(&self) -> Vec<String> {
+        self.uncommitted.paths()
     }
 
     /// Lets the user choose again, because the choice failed or the run continues.

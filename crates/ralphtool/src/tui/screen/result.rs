@@ -287,12 +287,15 @@ fn next_line(progress: &Progress, finish: &Finished) -> Line<'static> {
     let original = progress.header.as_ref().map(|header| &header.original);
     let original = original.map(|it| clean(it)).unwrap_or_default();
     let commands = match finish.choice {
-        FinishChoice::Cleanup => vec!["git diff".to_owned(), "git commit".to_owned()],
+        // `git diff` and `git commit -a` leave new files out.
+        FinishChoice::Cleanup => ["git status", "git add -A", "git commit"]
+            .map(str::to_owned)
+            .to_vec(),
         FinishChoice::Keep | FinishChoice::Squash | FinishChoice::Reword => {
             let range = format!("{original}...{}", clean(&finish.branch));
             vec![
                 format!("git diff {}", words::shell(&range)),
-                "git push".to_owned(),
+                push(&clean(&finish.branch)),
             ]
         }
         FinishChoice::Abandon => Vec::new(),
@@ -310,6 +313,13 @@ fn next_line(progress: &Progress, finish: &Finished) -> Line<'static> {
     };
     spans.push(Span::styled(undo, DIM));
     Line::from(spans)
+}
+
+/// The command that publishes a branch under the name of its change.
+fn push(branch: &str) -> String {
+    let name = branch.strip_prefix("ralph/").unwrap_or(branch);
+    let pair = format!("{branch}:{name}");
+    format!("git push -u origin {}", words::shell(&pair))
 }
 
 /// What an undo restored, and how to go on.

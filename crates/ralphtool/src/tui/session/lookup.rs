@@ -21,7 +21,7 @@ use ralph_run::finishing::{Action, Opening, Session};
 use ralph_run::preview::gather::{self, Plan};
 use ralph_run::settings::PartialSettings;
 use ralph_vault::look::peek;
-use ralph_vault::{CheckpointError, Diffs};
+use ralph_vault::{BranchChange, CheckpointError, Diffs};
 
 /// The most bytes of a document that are shown.
 const DOCUMENT_CAP: usize = 1 << 20;
@@ -197,7 +197,7 @@ impl Lookup {
             let is_some = !paths.is_empty();
             is_some.then(|| format!("{} {what}", count(paths.len(), "file")))
         };
-        let mut restored = plan.branches;
+        let mut restored: Vec<String> = plan.branches.iter().map(BranchChange::done).collect();
         restored.extend(files(&plan.written, "restored"));
         restored.extend(files(&plan.removed, "moved to the vault"));
         restored.extend(done.notices);

@@ -19,6 +19,7 @@ super::scenes!(
         one_set_aside,
         keep_selected,
         cleanup_question,
+        reword_question,
         abandon_question,
         key_too_early,
         review_focused,
@@ -58,6 +59,11 @@ fn keep_selected(stage: &mut Stage) {
 fn cleanup_question(stage: &mut Stage) {
     all_done(stage);
     stage.keys("c");
+}
+
+fn reword_question(stage: &mut Stage) {
+    all_done(stage);
+    stage.keys("w");
 }
 
 fn abandon_question(stage: &mut Stage) {

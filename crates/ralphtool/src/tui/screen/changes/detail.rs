@@ -14,6 +14,7 @@ use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_run::history::listed::LastRun;
+use ralph_run::records::event::FinishChoice;
 use ralph_run::records::progress::NO_GATES;
 use ralph_run::records::state::with_finish;
 use ralph_run::records::summary::RunSummary;
@@ -80,7 +81,9 @@ fn facts(detail: &ChangeDetail, last: Option<&LastRun>, now: Timestamp) -> Vec<L
             facts.push(fact("last run", last_run(run, now)));
             facts.push(fact("", Line::from(run.stories.in_full())));
             facts.push(fact("", Line::from(used(run))));
-            let branch = run.branch.as_ref();
+            // A cleanup and an abandon delete it.
+            let is_there = run.finish.is_none_or(FinishChoice::keeps_branch);
+            let branch = run.branch.as_ref().filter(|_| is_there);
             let branch = branch.map(|name| wrap::styled(clean(name), NAME));
             facts.extend(branch.map(|branch| fact("branch", branch)));
         }

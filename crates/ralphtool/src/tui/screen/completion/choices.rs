@@ -7,8 +7,12 @@ use crate::tui::ending::Ending;
 use crate::tui::palette::{KEY, STRONG};
 use crate::tui::screen::run::Run;
 use crate::ui::text::{clean, pad};
+use crate::ui::words::count;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+
+/// How many files a question names.
+const FILES: usize = 5;
 
 /// How wide the names of the choices are.
 const NAME: usize = 10;
@@ -32,6 +36,7 @@ impl Ending {
             Some(FinishChoice::Cleanup),
             Some(FinishChoice::Keep),
             has_commits.then_some(FinishChoice::Squash),
+            has_commits.then_some(FinishChoice::Reword),
             Some(FinishChoice::Abandon),
         ];
         let finishes = finishes.into_iter().flatten();
@@ -106,7 +111,7 @@ impl Ending {
                 format!("stay on {branch}, all work in one commit"),
             ),
             Self::Finish(FinishChoice::Reword) => (
-                " ",
+                "w",
                 "Reword",
                 format!("stay on {branch}, story titles as commit subjects"),
             ),
@@ -121,8 +126,8 @@ impl Ending {
         }
     }
 
-    /// The question before it.
-    pub(crate) fn question(self, header: &RunStarted) -> Choice {
+    /// The question before it. `uncommitted` are the files that were not committed when the run began.
+    pub(crate) fn question(self, header: &RunStarted, uncommitted: &[String]) -> Choice {
         let (branch, original) = (clean(&header.branch), clean(&header.original));
         let (title, text) = match self {
             Self::Finish(FinishChoice::Cleanup) => (
@@ -147,7 +152,7 @@ impl Ending {
                 "Reword the commits?",
                 format!(
                     "HEAD stays on `{branch}`. The subject of each commit becomes the title of \
-                     its story; `ralphtool undo` restores the commits."
+                     its story. Undo (`u`) restores the commits."
                 ),
             ),
             Self::Finish(FinishChoice::Abandon) => (
@@ -163,6 +168,21 @@ impl Ending {
             ),
             Self::Leave => ("Leave?", "The run stays as it is.".to_owned()),
         };
-        Choice::yes_or_no(title, text)
+        let publishes = matches!(self, Self::Finish(choice) if choice.keeps_branch());
+        let included = publishes.then(|| included(uncommitted)).flatten();
+        Choice::yes_or_no(title, text + &included.unwrap_or_default())
     }
+}
+
+/// Names what the commits include that the user had not committed.
+fn included(files: &[String]) -> Option<String> {
+    let mut names: Vec<String> = files.iter().take(FILES).map(|path| clean(path)).collect();
+    if files.len() > FILES {
+        names.push("…".to_owned());
+    }
+    let count = count(files.len(), "file");
+    (!files.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!(" The branch includes {count} that you had not committed: {names}")
+    })
 }
