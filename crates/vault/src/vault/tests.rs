@@ -1,6 +1,7 @@
 //! The protocol against real git in temporary repositories.
 
 mod apart;
+mod finishes;
 mod first_look;
 mod gc;
 mod guards;
