@@ -4,6 +4,7 @@ pub(crate) mod changed;
 pub(crate) mod twins;
 
 pub(crate) mod begin;
+mod branch_commits;
 pub(crate) mod claims;
 pub(crate) mod converge;
 pub(crate) mod finish;

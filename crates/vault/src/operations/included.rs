@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::rewrite::Branch;
+use super::branch_commits::Branch;
 use crate::commit_message::{StoryMessage, is_users_work};
 use crate::error::{Notice, Result};
 use crate::git::object_id::ObjectId;
