@@ -164,6 +164,19 @@ fn every_face_says_that_work_is_not_verified() {
 }
 
 #[test]
+fn no_face_says_of_a_gate_that_the_run_broke_that_it_was_red_before() {
+    for baseline in ["true", "false"] {
+        let sandbox = gated(&format!(
+            "[[gate]]\nname = \"all\"\nrun = \"test ! -e story-2.txt\"\nwhen = \"end\"\n\
+             baseline = {baseline}\n"
+        ));
+        for (face, text) in faces(&sandbox, 1) {
+            assert!(!text.contains("since before"), "{face}: {text}");
+        }
+    }
+}
+
+#[test]
 fn a_gate_that_may_stay_red_is_reported_and_the_run_ends_with_0() {
     let sandbox = gated(
         "[[gate]]\nname = \"lint\"\nrun = \"exit 3\"\nallow_red = true\n\

@@ -154,13 +154,13 @@ impl Machine {
             return self.fail(gating.attempt, AttemptFailure::budget(used_up.reason));
         }
         gating.verdicts.push(Verdict::of(&result));
-        let cannot_run = result.cannot_run();
+        // A gate that was red and whose program is gone now checks nothing.
+        let is_red = result.is_red();
         let GateResult::Failed { how, tail, .. } = result else {
             return self.next_gate(gating);
         };
         let name = self.gate_name(gate);
-        // A gate that was red and whose program is gone now checks nothing.
-        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && !cannot_run {
+        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && is_red {
             self.warn(
                 "red_before",
                 format!("gate `{name}` is red ({how}), as it was before the attempt"),

@@ -52,10 +52,10 @@ impl Machine {
         self.end(outcome)
     }
 
-    /// Takes note of what a gate says about work that counts.
-    pub(super) fn note_work(&mut self, gate: usize, is_red: bool) {
+    /// Takes note of whether a gate is still red in work that counts, as it was before it.
+    pub(super) fn note_work(&mut self, gate: usize, is_red_as_before: bool) {
         let name = self.gate_name(gate);
-        if is_red {
+        if is_red_as_before {
             self.red_in_work.insert(name);
         } else {
             self.red_in_work.remove(&name);
@@ -100,13 +100,14 @@ impl Machine {
         let gate = whole.gate;
         self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
         whole.gate += 1;
-        self.note_work(gate, result != GateResult::Passed);
-        let cannot_run = result.cannot_run();
+        let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
+        let is_red_as_before = was_red && result.is_red();
+        self.note_work(gate, is_red_as_before);
         let GateResult::Failed { how, tail, .. } = result else {
             return self.next_whole(whole);
         };
         let name = self.gate_name(gate);
-        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && !cannot_run {
+        if is_red_as_before {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
             return self.next_whole(whole);

@@ -578,6 +578,17 @@ pub enum GateResult {
 }
 
 impl GateResult {
+    /// Whether the gate ran and did not pass.
+    pub const fn is_red(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                cannot_run: false,
+                ..
+            }
+        )
+    }
+
     /// Whether the gate did not check anything.
     pub const fn cannot_run(&self) -> bool {
         matches!(

@@ -321,11 +321,8 @@ impl Progress {
     }
 
     fn on_warning(&mut self, code: &str, message: &str) {
-        if code == "red_before"
-            && let Some(story) = self.judged.take()
-            && let Some(gate) = self.story_mut(&story).and_then(|it| it.gates.last_mut())
-        {
-            gate.was_red_before = true;
+        if code == "red_before" {
+            self.on_red_before();
         }
         let attempt = self.running_attempt().map(|attempt| attempt.number);
         self.warnings.push(Warning {
@@ -335,6 +332,22 @@ impl Progress {
             story: self.current_story().map(|story| story.id.clone()),
             attempt,
         });
+    }
+
+    /// The gate that ran last is red, as it was before.
+    fn on_red_before(&mut self) {
+        let Some(story) = self.judged.take() else {
+            return;
+        };
+        let Some(gate) = self.story_mut(&story).and_then(|it| it.gates.last_mut()) else {
+            return;
+        };
+        gate.was_red_before = true;
+        // What it says of an attempt counts once the story is done.
+        if gate.whole {
+            let name = gate.name.clone();
+            self.red_in_work.insert(name);
+        }
     }
 
     fn on_run_started(&mut self, started: &RunStarted, record: &Record) {
@@ -470,12 +483,13 @@ impl Progress {
     }
 
     fn on_gate_finished(&mut self, finished: &GateFinished) {
-        let is_red = finished.result != GateResult::Passed;
-        if finished.baseline && is_red && !finished.result.cannot_run() {
+        if finished.baseline && finished.result.is_red() {
             self.red_before.push(finished.gate.clone());
         }
         if finished.whole {
-            self.note_work(&finished.gate, is_red);
+            // A red one that was red before is followed by a warning that says so; any other reopens
+            // the last story.
+            self.red_in_work.remove(&finished.gate);
         }
         self.doing = Doing::Between;
         let progress = self.story_mut(&finished.story);

@@ -744,6 +744,53 @@ fn findings_of_attempts_that_failed_are_no_reason_to_doubt_the_story() {
     assert!(tape.progress.is_doubtful(story));
 }
 
+/// A gate judges the whole change once story 1 is done, and is red.
+fn red_at_the_end(tape: &mut Tape) {
+    tape.hear(Event::GateStarted(GateStarted {
+        story: one(),
+        gate: "e2e".to_owned(),
+        baseline: false,
+        whole: true,
+        log: String::new(),
+    }));
+    tape.hear(Event::GateFinished(GateFinished {
+        story: one(),
+        gate: "e2e".to_owned(),
+        baseline: false,
+        whole: true,
+        result: GateResult::Failed {
+            how: "exit code 1".to_owned(),
+            tail: String::new(),
+            cannot_run: false,
+        },
+        duration_ms: 1,
+    }));
+}
+
+#[test]
+fn a_gate_at_the_end_is_red_since_before_only_where_that_is_recorded() {
+    let mut tape = Tape::working();
+    tape.hear(story_completed());
+    red_at_the_end(&mut tape);
+    let reopened = Event::StoryReopened {
+        story: one(),
+        gate: "e2e".to_owned(),
+        reason: "boom".to_owned(),
+        commit: "c9".to_owned(),
+    };
+    tape.hear(reopened);
+    assert_eq!(tape.progress.red_in_work, BTreeSet::new());
+
+    let mut tape = Tape::working();
+    tape.hear(story_completed());
+    red_at_the_end(&mut tape);
+    tape.hear(Event::warning("red_before", "it is red"));
+    assert_eq!(
+        tape.progress.red_in_work,
+        BTreeSet::from(["e2e".to_owned()])
+    );
+}
+
 #[test]
 fn work_is_unverified_without_gates_and_where_a_gate_stays_red() {
     let mut tape = Tape::new();
