@@ -55,6 +55,13 @@ pub struct Policy {
     pub on_finish: OnFinish,
 }
 
+impl Policy {
+    /// The gates that judge the whole change, once every story is done.
+    pub(crate) fn gates_at_end(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter().filter(|gate| gate.when == When::End)
+    }
+}
+
 /// What tests start from; a run takes every value from the settings.
 #[cfg(test)]
 impl Default for Policy {

@@ -133,16 +133,16 @@ fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
         (plain, format!("{}/{}", run.stories.done, run.stories.total)),
         (plain, cost),
         (
-            style(run.state),
-            with_finish(&clean(&run.headline), run.finish),
+            style(run),
+            with_finish(&run.with_warnings(&clean(&run.headline)), run.finish),
         ),
     ]
 }
 
-fn style(state: RunState) -> Style {
-    match state {
+fn style(run: &RunSummary) -> Style {
+    match run.state {
         state if state.is_live() => STRONG,
-        RunState::Done | RunState::StoryDone => GOOD,
+        RunState::Done | RunState::StoryDone if run.alerts.is_empty() => GOOD,
         RunState::Failed | RunState::GateBroken | RunState::Broken => BAD,
         _ => WARN,
     }
@@ -166,6 +166,7 @@ mod tests {
             ended: now,
             state,
             headline: headline.to_owned(),
+            alerts: Vec::new(),
             branch: None,
             finish,
             stories: StoryCounts {
@@ -201,6 +202,9 @@ mod tests {
                 None,
             ),
         ];
+        let mut doubtful = runs[1].clone();
+        doubtful.alerts = vec!["gate `lint` red since before the run".to_owned()];
+        let runs = [runs.as_slice(), &[doubtful]].concat();
         let mut page = Page::new(Paint::Plain);
         write(&mut page, &runs, now);
         insta::assert_snapshot!(page.text);

@@ -120,6 +120,15 @@ const SITUATIONS: &[Situation] = &[
         "`add-retry`: done, but not verified: gate `tests` red since before the run",
         || gated("baseline = true"),
     ),
+    (
+        "! gate `all` has not run yet: it runs when every story is done",
+        || {
+            let sandbox = retry();
+            let gate = "[[gate]]\nname = \"all\"\nrun = \"true\"\nwhen = \"end\"\n";
+            sandbox.config_and("", gate);
+            said(&sandbox.run(&["loop", "--story", "1"]).ends_with(0))
+        },
+    ),
     ("error: there is no terminal to show the run on", || {
         said(&retry().run(&["attach"]))
     }),

@@ -121,10 +121,14 @@ fn a_gate_whose_program_disappears_fails_the_attempt_although_it_was_red_before(
     assert_eq!(sandbox.commits(), ["initial state"]);
 }
 
-/// The faces that are text, after a run: the closing words, and what the commands print.
+/// The faces that are text, after a run without retries.
 fn faces(sandbox: &Sandbox, code: i32) -> Vec<(&'static str, String)> {
-    let closing = sandbox.run(&["loop", "c", "--max-retries", "0"]);
-    let closing = closing.ends_with(code).stdout;
+    faces_of(sandbox, &["loop", "c", "--max-retries", "0"], code)
+}
+
+/// The faces that are text, after this run: the closing words, and what the commands print.
+fn faces_of(sandbox: &Sandbox, run: &[&str], code: i32) -> Vec<(&'static str, String)> {
+    let closing = sandbox.run(run).ends_with(code).stdout;
     let (_, closing) = closing.rsplit_once("`c`: ").unwrap();
     let mut faces = vec![("closing words", closing.to_owned())];
     for (name, args) in [
@@ -160,6 +164,15 @@ fn every_face_says_that_work_is_not_verified() {
         for (face, text) in faces(&sandbox, code) {
             assert!(text.contains(words), "{face} does not say it: {text}");
         }
+    }
+}
+
+#[test]
+fn every_face_says_that_a_gate_at_the_end_has_not_run() {
+    let sandbox = gated("[[gate]]\nname = \"all\"\nrun = \"exit 3\"\nwhen = \"end\"\n");
+    for (face, text) in faces_of(&sandbox, &["loop", "c", "--story", "1"], 0) {
+        let words = "gate `all` has not run yet: it runs when every story is done";
+        assert!(text.contains(words), "{face} does not say it: {text}");
     }
 }
 

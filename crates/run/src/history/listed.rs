@@ -101,7 +101,7 @@ impl ChangeStanding {
 
     fn of_run(change: &ChangeSummary, last: &LastRun) -> Self {
         let state = last.run.state;
-        let mut short = state.word().to_owned();
+        let mut short = last.run.with_warnings(state.word());
         if last.kept {
             short.push_str(", kept");
         }
@@ -123,7 +123,7 @@ impl ChangeStanding {
         };
         let tone = match state {
             _ if state.is_live() => Tone::Live,
-            RunState::Done | RunState::StoryDone => Tone::Good,
+            RunState::Done | RunState::StoryDone if last.run.alerts.is_empty() => Tone::Good,
             RunState::Failed | RunState::GateBroken | RunState::Broken => Tone::Bad,
             _ => Tone::Warning,
         };

@@ -273,8 +273,7 @@ impl Machine {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        let mut gates = self.policy().gates.iter();
-        let is_judged_whole = gates.any(|gate| gate.when == When::End);
+        let is_judged_whole = self.policy().gates_at_end().next().is_some();
         if self.policy().only_story.is_some() && !is_judged_whole {
             return self.end_done(Outcome::StoryDone);
         }

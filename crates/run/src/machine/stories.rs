@@ -69,6 +69,10 @@ impl Machine {
             stories_done: self.tally.stories_done,
             max_retries: policy.max_retries,
             gates: policy.gates.iter().map(|gate| gate.name.clone()).collect(),
+            gates_at_end: policy
+                .gates_at_end()
+                .map(|gate| gate.name.clone())
+                .collect(),
             resumed,
             stories: self.stories.iter().map(outline).collect(),
             budget: policy.budget.into(),

@@ -79,6 +79,7 @@ pub fn receipt(lines: &str, state: RunState) -> Receipt {
         ended: moment(3600),
         state,
         headline: progress.headline(state, &TimeZone::UTC),
+        alerts: progress.alerts(),
         branch: None,
         finish: progress.finish.as_ref().map(|it| it.choice),
         stories: progress.story_counts(),

@@ -257,6 +257,9 @@ pub struct RunStarted {
     pub max_retries: u32,
     /// Names of the gates.
     pub gates: Vec<String>,
+    /// Those of them that run once, when every story is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates_at_end: Vec<String>,
     /// Whether this resumes an earlier run.
     pub resumed: bool,
     /// All stories of the change, in document order.

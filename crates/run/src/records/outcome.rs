@@ -152,6 +152,14 @@ impl Outcome {
         )
     }
 
+    /// Whether its headline says that work is done.
+    pub const fn says_done(&self) -> bool {
+        matches!(
+            self.kind(),
+            OutcomeKind::Done | OutcomeKind::DoneWithWarning
+        )
+    }
+
     /// The group it belongs to.
     pub const fn kind(&self) -> OutcomeKind {
         match self {

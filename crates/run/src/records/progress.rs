@@ -59,6 +59,8 @@ pub struct Progress {
     pub red_before: Vec<String>,
     /// Gates that are red in the work that is done, as they were before it.
     pub red_in_work: BTreeSet<String>,
+    /// Gates at the end that have judged the work as it is now, whatever they said.
+    judged_at_end: BTreeSet<String>,
     /// Warnings and notes so far.
     pub warnings: Vec<Warning>,
     /// The last attempt that failed.
@@ -490,6 +492,7 @@ impl Progress {
             // A red one that was red before is followed by a warning that says so; any other reopens
             // the last story.
             self.red_in_work.remove(&finished.gate);
+            self.judged_at_end.insert(finished.gate.clone());
         }
         self.doing = Doing::Between;
         let progress = self.story_mut(&finished.story);
@@ -533,6 +536,7 @@ impl Progress {
     fn on_story_completed(&mut self, completed: &StoryCompleted, at: Timestamp) {
         let story = &completed.story;
         self.judge_work(story);
+        self.judged_at_end.clear();
         self.reopened.take_if(|(reopened, _)| reopened == story);
         self.make_up_usage(story, &completed.usage);
         self.settle(AttemptStanding::Succeeded);

@@ -133,6 +133,11 @@ impl RunState {
         )
     }
 
+    /// Whether its word says that work is done.
+    pub const fn says_done(self) -> bool {
+        self.is_done() || matches!(self, Self::Skipped)
+    }
+
     /// Whether the work that was asked for is done.
     pub const fn is_done(self) -> bool {
         matches!(self, Self::Done | Self::StoryDone | Self::Unverified)

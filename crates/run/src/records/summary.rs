@@ -8,7 +8,7 @@ use super::counts::StoryCounts;
 use super::event::FinishChoice;
 use super::progress::Progress;
 use super::state::{Place, RunState};
-use crate::words::in_ms;
+use crate::words::{self, in_ms};
 use ralph_base::ids::RunId;
 use ralph_vault::gc::policy::PastRun;
 
@@ -27,6 +27,8 @@ pub struct RunSummary {
     pub state: RunState,
     /// The same in one line, with the cause.
     pub headline: String,
+    /// What the user should know of its work that the headline does not say, a line each.
+    pub alerts: Vec<String>,
     /// Its checkpoint branch; none if it did not begin.
     pub branch: Option<String>,
     /// How it was finished.
@@ -45,6 +47,16 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// A state or a headline, with the number of reasons to doubt it where it says that work is done.
+    pub fn with_warnings(&self, text: &str) -> String {
+        match self.alerts.len() {
+            count if count > 0 && self.state.says_done() => {
+                format!("{text}, {}", words::count(count, "warning"))
+            }
+            _ => text.to_owned(),
+        }
+    }
+
     /// Folds a run.
     pub fn of(past: PastRun, progress: &Progress, place: Place, zone: &TimeZone) -> Self {
         let state = RunState::of(progress, place);
@@ -52,6 +64,7 @@ impl RunSummary {
         Self {
             state,
             headline: progress.headline(state, zone),
+            alerts: progress.alerts(),
             branch: progress.header.as_ref().map(|it| it.branch.clone()),
             finish: progress.finished(place),
             stories: figures.stories,

@@ -31,6 +31,7 @@ fn begun() -> Event {
         stories: Vec::new(),
         story_budget: BudgetLimits::default(),
         budget: BudgetLimits::default(),
+        gates_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }

@@ -189,6 +189,7 @@ pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) 
         ended: "2026-11-15T22:59:00Z".parse().unwrap(),
         state,
         headline: state.word().to_owned(),
+        alerts: Vec::new(),
         branch: Some(format!("ralph/{change}")),
         finish: is_kept.then_some(FinishChoice::Keep),
         stories: StoryCounts {

@@ -422,6 +422,7 @@ fn many_stories(stage: &mut Stage) {
                 stories: many.collect(),
                 budget: ralph_run::records::event::BudgetLimits::default(),
                 story_budget: ralph_run::records::event::BudgetLimits::default(),
+                gates_at_end: Vec::new(),
                 fallback: Vec::new(),
             }),
         )

@@ -72,6 +72,7 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
             time_ms: Some(7_200_000),
         },
         story_budget: BudgetLimits::default(),
+        gates_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }

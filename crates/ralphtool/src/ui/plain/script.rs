@@ -166,6 +166,7 @@ pub(crate) fn started() -> Event {
         stories_done: 1,
         max_retries: 3,
         gates: vec!["tests".to_owned()],
+        gates_at_end: Vec::new(),
         resumed: false,
         stories: vec![
             outline("1", "Read the settings", StoryState::Done),

@@ -51,6 +51,7 @@ fn run_started() -> Effect {
         stories: vec![outlined("1"), outlined("2")],
         budget: BudgetLimits::default(),
         story_budget: BudgetLimits::default(),
+        gates_at_end: Vec::new(),
         fallback: Vec::new(),
     }))
 }

@@ -88,6 +88,7 @@ fn start(resumed: bool) -> RunStarted {
         stories: Vec::new(),
         budget: BudgetLimits::default(),
         story_budget: BudgetLimits::default(),
+        gates_at_end: Vec::new(),
         fallback: Vec::new(),
     }
 }
@@ -484,6 +485,7 @@ fn laid_out(resumed: bool) -> Event {
         ],
         budget,
         story_budget: BudgetLimits::default(),
+        gates_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }
@@ -742,6 +744,68 @@ fn findings_of_attempts_that_failed_are_no_reason_to_doubt_the_story() {
     );
     let story = &tape.progress.stories[0];
     assert!(tape.progress.is_doubtful(story));
+}
+
+/// The run of story 1 ends like this.
+fn ended_with(outcome: Outcome) -> Event {
+    Event::RunEnded(RunEnded {
+        outcome,
+        stories_done: 2,
+        stories_total: 3,
+        attempts: 1,
+        duration_ms: 1,
+        usage: Usage::default(),
+    })
+}
+
+#[test]
+fn done_without_the_gates_at_the_end_is_unverified() {
+    let begun = || {
+        let mut tape = Tape::new();
+        tape.hear(Event::RunStarted(RunStarted {
+            gates: vec!["e2e".to_owned(), "tests".to_owned(), "all".to_owned()],
+            gates_at_end: vec!["e2e".to_owned(), "all".to_owned()],
+            ..start(false)
+        }));
+        tape.hear(story_started());
+        tape.hear(attempt_started(1));
+        tape
+    };
+    let unverified = |mut tape: Tape, outcome: Outcome| {
+        tape.hear(ended_with(outcome));
+        let progress = tape.progress;
+        assert_eq!(progress.alerts(), Vec::from_iter(progress.unverified()));
+        progress.unverified().unwrap_or_default()
+    };
+    let skipped = || Outcome::Skipped {
+        stories: vec![StoryId("2".to_owned())],
+    };
+    let mut done = begun();
+    done.hear(story_completed());
+    assert_eq!(done.progress.unverified(), None, "more is to come");
+    let neither = "gates `e2e`, `all` have not run yet: they run when every story is done";
+    assert_eq!(unverified(done, Outcome::StoryDone), neither);
+    let mut done = begun();
+    done.hear(story_completed());
+    assert_eq!(unverified(done, skipped()), neither);
+
+    let mut judged = begun();
+    judged.hear(story_completed());
+    red_at_the_end(&mut judged);
+    let one = "gate `all` has not run yet: it runs when every story is done";
+    assert_eq!(unverified(judged, Outcome::StoryDone), one);
+    let mut again = begun();
+    again.hear(story_completed());
+    red_at_the_end(&mut again);
+    again.hear(story_started());
+    again.hear(attempt_started(2));
+    again.hear(story_completed());
+    assert_eq!(unverified(again, Outcome::StoryDone), neither);
+
+    let mut stopped = begun();
+    stopped.hear(story_completed());
+    assert_eq!(unverified(stopped, Outcome::Stopped), "");
+    assert_eq!(unverified(begun(), skipped()), "", "nothing was done");
 }
 
 /// A gate judges the whole change once story 1 is done, and is red.

@@ -3,6 +3,7 @@
 
 use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
 use crate::records::event::{GateResult, Outcome, red_since_before};
+use crate::words::quoted;
 
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
@@ -11,12 +12,43 @@ impl Progress {
     /// What keeps the work of this run from being verified by gates, in words; none where gates
     /// verify it.
     pub fn unverified(&self) -> Option<String> {
-        let gates = self.header.as_ref().map(|header| header.gates.as_slice());
-        if gates.is_some_and(<[String]>::is_empty) {
+        if self.has_no_gates() {
             return Some(NO_GATES.to_owned());
         }
+        let reasons: Vec<String> = self.red().into_iter().chain(self.not_run()).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    fn has_no_gates(&self) -> bool {
+        let mut header = self.header.iter();
+        header.any(|header| header.gates.is_empty())
+    }
+
+    /// The gates that are red in the work, as they were before it.
+    fn red(&self) -> Option<String> {
         let red: Vec<String> = self.red_in_work.iter().cloned().collect();
         (!red.is_empty()).then(|| red_since_before(&red))
+    }
+
+    /// The gates at the end that have not judged the work of a run that says it is done.
+    fn not_run(&self) -> Option<String> {
+        let says_done = self.outcome().is_some_and(Outcome::says_done);
+        if !says_done || !self.stories.iter().any(StoryProgress::is_completed) {
+            return None;
+        }
+        let at_end = self.header.iter().flat_map(|header| &header.gates_at_end);
+        let not_run = at_end.filter(|gate| !self.judged_at_end.contains(*gate));
+        let not_run: Vec<String> = not_run.cloned().collect();
+        let gates = quoted(&not_run);
+        match not_run.len() {
+            0 => None,
+            1 => Some(format!(
+                "gate {gates} has not run yet: it runs when every story is done"
+            )),
+            _ => Some(format!(
+                "gates {gates} have not run yet: they run when every story is done"
+            )),
+        }
     }
 
     /// What the user should know of the work before deciding what to do with it, a line each. What
@@ -26,9 +58,12 @@ impl Progress {
             Some(Outcome::Unverified { gates }) => gates.len() == self.red_in_work.len(),
             _ => false,
         };
-        let unverified = self.unverified().filter(|_| !is_said);
-        let findings = self.findings().map(Warning::with_story);
-        unverified.into_iter().chain(findings).collect()
+        let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
+        let red = self.red().filter(|_| !is_said);
+        let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
+        reasons
+            .chain(self.findings().map(Warning::with_story))
+            .collect()
     }
 
     /// Warnings without notes.

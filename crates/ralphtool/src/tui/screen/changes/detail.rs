@@ -79,6 +79,9 @@ fn facts(detail: &ChangeDetail, last: Option<&LastRun>, now: Timestamp) -> Vec<L
         None => facts.push(fact("last run", wrap::styled("none", DIM))),
         Some(run) => {
             facts.push(fact("last run", last_run(run, now)));
+            let alerts = run.alerts.iter().map(|alert| words::one_line(alert));
+            let alerts = alerts.map(|text| wrap::styled(format!("! {text}"), WARN));
+            facts.extend(alerts.map(|alert| fact("", alert)));
             facts.push(fact("", Line::from(run.stories.in_full())));
             facts.push(fact("", Line::from(used(run))));
             // A cleanup and an abandon delete it.
