@@ -265,10 +265,9 @@ impl Outcome {
 fn all_done(stories: &StoryCounts) -> String {
     match stories.deferred_in_words() {
         None => "all stories are done".to_owned(),
-        Some(deferred) if stories.done + stories.deferred < stories.total => {
+        Some(deferred) if stories.deferred > 0 || stories.done < stories.total => {
             format!("done, {deferred}")
         }
-        Some(deferred) if stories.deferred > 0 => format!("done, {deferred}"),
         Some(deferred) => format!("all stories are done, {deferred}"),
     }
 }
