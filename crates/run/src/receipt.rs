@@ -83,6 +83,14 @@ pub struct Receipt {
     pub warnings: Vec<WarningReceipt>,
 }
 
+impl Receipt {
+    /// Whether a budget of money is set and no agent has reported a cost.
+    pub const fn is_cost_missing(&self) -> bool {
+        let has_budget = self.budget.usd.is_some() || self.story_budget.usd.is_some();
+        has_budget && self.totals.attempts > 0 && self.totals.spending.cost_usd.is_none()
+    }
+}
+
 /// Everything a run did together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]

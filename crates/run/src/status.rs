@@ -73,6 +73,9 @@ pub struct Status {
     pub tokens: u64,
     /// What it cost so far in US dollars, where that is known.
     pub cost_usd: Option<f64>,
+    /// A budget of money is set, and no agent has reported a cost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_cost_missing: bool,
     /// Paths it changed; none before its branch was finished.
     pub changed_files: Option<usize>,
     /// What it may use.
@@ -215,6 +218,7 @@ impl Status {
             attempts: figures.attempts,
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
+            is_cost_missing: progress.is_cost_missing(),
             changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             unverified: progress.unverified(),

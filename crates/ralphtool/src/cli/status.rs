@@ -195,7 +195,7 @@ fn line(status: &Status, now: &Zoned) -> String {
         let why = words::failure(failure.kind);
         parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
     }
-    parts.extend(words::used(status.tokens, status.cost_usd));
+    parts.extend(used(status));
     format!("{} {}", now.strftime("%H:%M:%S"), parts.join(" · "))
 }
 
@@ -261,8 +261,10 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     facts.push(("attempts", status.attempts.to_string()));
     facts.push(("time", words::clock(status.elapsed_ms)));
-    let used = words::used(status.tokens, status.cost_usd);
-    facts.extend(used.map(|used| ("used", used)));
+    let used = used(status);
+    if !used.is_empty() {
+        facts.push(("used", used.join(" · ")));
+    }
     let files = status.changed_files;
     facts.extend(files.map(|it| ("files", format!("{it} changed"))));
     facts.extend(words::budget(&status.budget).map(|budget| ("budget", budget)));
@@ -280,6 +282,15 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     facts.extend(status.owner.iter().map(|it| ("owner", clean(it))));
     facts
+}
+
+/// Tokens and cost, and that the cost is unknown.
+fn used(status: &Status) -> Vec<String> {
+    let used = words::used(status.tokens, status.cost_usd);
+    let unknown = status
+        .is_cost_missing
+        .then(|| words::COST_UNKNOWN.to_owned());
+    used.into_iter().chain(unknown).collect()
 }
 
 fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {

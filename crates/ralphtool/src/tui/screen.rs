@@ -45,6 +45,8 @@ fn totals(progress: &Progress) -> String {
         words::elapsed(words::millis(figures.time)),
     ];
     facts.extend(words::usage(&figures.usage));
+    let unknown = progress.is_cost_missing();
+    facts.extend(unknown.then(|| words::COST_UNKNOWN.to_owned()));
     facts.join(" · ")
 }
 

@@ -69,7 +69,9 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
         ("time", words::elapsed(totals.duration_ms)),
     ];
     figures.extend(tokens_apart(&totals.spending).map(|it| ("tokens", it)));
-    figures.extend(cost_and_source(&totals.spending).map(|it| ("cost", it)));
+    let unknown = receipt.is_cost_missing().then(|| "unknown".to_owned());
+    let cost = cost_and_source(&totals.spending).or(unknown);
+    figures.extend(cost.map(|it| ("cost", it)));
     figures.extend(words::budget(&receipt.budget).map(|it| ("budget", it)));
     let of_story = words::budget(&receipt.story_budget);
     figures.extend(of_story.map(|it| ("budget", format!("{it} per story"))));

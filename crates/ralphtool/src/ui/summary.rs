@@ -81,6 +81,8 @@ impl<'a> Summary<'a> {
             figures.push(("tokens", words::tokens(tokens)));
         }
         let cost = all.usage.cost_usd.map(words::cost);
+        let is_missing = self.progress.is_cost_missing();
+        let cost = cost.or(is_missing.then(|| "unknown".to_owned()));
         figures.extend(cost.map(|cost| ("cost", cost)));
         let files = all.changed_files;
         figures.extend(files.map(|it| ("files", format!("{it} changed"))));

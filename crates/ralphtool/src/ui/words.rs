@@ -86,6 +86,9 @@ pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
+/// Said where a budget of money is set and no agent has reported a cost.
+pub(crate) const COST_UNKNOWN: &str = "cost unknown";
+
 /// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
 pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
     let tokens = budget.tokens.map(|most| format!("{} tokens", tokens(most)));

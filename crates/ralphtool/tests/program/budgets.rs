@@ -206,6 +206,30 @@ fn an_agent_without_a_price_has_no_cost_and_a_warning_says_so() {
 }
 
 #[test]
+fn an_agent_that_reports_nothing_has_an_unknown_cost_on_every_face() {
+    let sandbox = Sandbox::new();
+    let closing = sandbox.run(&["loop", "c", "--max-cost", "5"]).ends_with(0);
+    let warning = "`mine` reports neither its cost nor its tokens, so the budget of $5.00 does \
+                   not limit it; use `--max-time`";
+    assert_eq!(sandbox.warnings(), [format!("no_cost: {warning}")]);
+    let said = |args: &[&str]| sandbox.run(args).ends_with(0).stdout;
+    let line = |text: &str, label: &str| {
+        let mut lines = text.lines().map(str::split_whitespace);
+        let found = lines.find(|words| words.clone().next() == Some(label));
+        found.map(|words| words.collect::<Vec<_>>().join(" "))
+    };
+    let is = |text: &str| Some(text.to_owned());
+    assert_eq!(line(&closing.stdout, "cost"), is("cost unknown"));
+    assert_eq!(line(&said(&["status"]), "used"), is("used cost unknown"));
+    assert_eq!(line(&said(&["log", "last"]), "cost"), is("cost unknown"));
+    let page = said(&["log", "last", "--markdown"]);
+    assert!(page.contains(" · cost unknown\n"), "{page}");
+    assert!(page.contains("\n- cost: unknown\n"), "{page}");
+    let status: Value = serde_json::from_str(&said(&["status", "--json"])).unwrap();
+    assert_eq!(status["is_cost_missing"], true);
+}
+
+#[test]
 fn a_receipt_can_be_read_as_text_markdown_and_json() {
     let sandbox = with_agent(
         "case $RALPHTOOL_STORY.${RALPHTOOL_ATTEMPT##*.} in 1.1) result '<promise>FAILED: ask @octocat</promise>' 7;; *) work; result '<promise>COMPLETE</promise>' 50000;; esac",

@@ -129,6 +129,10 @@ const SITUATIONS: &[Situation] = &[
             said(&sandbox.run(&["loop", "--story", "1"]).ends_with(0))
         },
     ),
+    (
+        "`mine` reports neither its cost nor its tokens, so the budget of $5.00 does not limit it; use `--max-time`",
+        || said(&retry().run(&["loop", "--max-cost", "5"]).ends_with(0)),
+    ),
     ("error: there is no terminal to show the run on", || {
         said(&retry().run(&["attach"]))
     }),

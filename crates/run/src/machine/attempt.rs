@@ -224,7 +224,7 @@ impl Machine {
         self.tally.usage.add(&attempt.usage);
         self.ledger.add(&attempt.id.story, &attempt.usage);
         self.report_processes(end);
-        self.report_cost(&attempt);
+        self.report_cost(&attempt, end);
         self.warn_of_budget(&attempt.id.story, &Usage::default());
         if let Some(outcome) = still_alive(&end.still_running) {
             return self.end(outcome);

@@ -18,7 +18,7 @@ pub(super) struct Availability {
     agents: BTreeMap<String, State>,
     /// When the first limit was hit since an agent was at work.
     since: Option<Timestamp>,
-    /// Those who were found not to tell what they cost.
+    /// Agents whose missing reports were warned of.
     pub(super) costless: BTreeSet<String>,
     /// Who made the last attempt.
     pub(super) last: Option<Choice>,

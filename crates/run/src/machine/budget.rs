@@ -7,11 +7,11 @@ use jiff::Timestamp;
 
 use super::Machine;
 use super::attempt::Attempt;
-use super::io::{Effect, TimerKind};
+use super::io::{AgentEnd, Effect, TimerKind};
 use crate::policy::STOP_GRACE;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
-use crate::words::between;
+use crate::words::{self, between};
 use ralph_agents::agent_event::Usage;
 use ralph_base::allowance::limit_dollars;
 use ralph_base::ids::StoryId;
@@ -197,25 +197,71 @@ impl Machine {
         }
     }
 
-    /// A budget that bounds nothing must not look like one that does.
-    pub(super) fn report_cost(&mut self, attempt: &Attempt) {
-        let policy = self.policy();
-        let Some(usd) = policy.budget.usd.or(policy.story_budget.usd) else {
+    /// Warns once of each agent that a budget does not limit, because it does not report what counts.
+    pub(super) fn report_cost(&mut self, attempt: &Attempt, end: &AgentEnd) {
+        let Some(unlimited) = self.unlimited(&attempt.usage, end) else {
             return;
         };
-        let (agent, usage) = (&attempt.choice.agent, &attempt.usage);
-        let is_untold = usage.cost_usd.is_none() && usage.total_tokens() > 0;
-        if is_untold && self.availability.costless.insert(agent.clone()) {
-            let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
-            let budget = limit_dollars(usd);
-            let prices = heading(model.unwrap_or(agent));
-            let message = format!(
-                "`{agent}` does not report its cost, so the budget of {budget} does not limit \
-                 it; set prices in `{prices}`, or use `--max-tokens`"
-            );
-            self.warn("no_cost", message);
+        let agent = &attempt.choice.agent;
+        if !self.availability.costless.insert(agent.clone()) {
+            return;
+        }
+        let message = match unlimited {
+            Unlimited::Cost { usd } => {
+                let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
+                let prices = heading(model.unwrap_or(agent));
+                let limit = limit_dollars(usd);
+                format!(
+                    "`{agent}` does not report its cost, so the budget of {limit} does not limit \
+                     it; set prices in `{prices}`, or use `--max-tokens`"
+                )
+            }
+            Unlimited::Tokens { limit } => format!(
+                "`{agent}` does not report its tokens, so the budget of {limit} does not limit \
+                 it; use `--max-cost`"
+            ),
+            Unlimited::Everything { limit } => format!(
+                "`{agent}` reports neither its cost nor its tokens, so the budget of {limit} does \
+                 not limit it; use `--max-time`"
+            ),
+        };
+        self.warn("no_cost", message);
+    }
+
+    /// What an attempt that has ended shows to be without a limit.
+    fn unlimited(&self, usage: &Usage, end: &AgentEnd) -> Option<Unlimited> {
+        let policy = self.policy();
+        let usd = policy.budget.usd.or(policy.story_budget.usd);
+        let tokens = policy.budget.tokens.or(policy.story_budget.tokens);
+        let in_tokens = tokens.map(|limit| format!("{} tokens", words::tokens(limit)));
+        match (usage.cost_usd, usage.total_tokens()) {
+            (None, 0) if has_worked(end) => {
+                let limits = usd.map(limit_dollars).into_iter().chain(in_tokens);
+                let limits: Vec<String> = limits.collect();
+                let limit = (!limits.is_empty()).then(|| limits.join(" and "))?;
+                Some(Unlimited::Everything { limit })
+            }
+            (None, 0) => None,
+            (None, _) => Some(Unlimited::Cost { usd: usd? }),
+            (Some(_), 0) => Some(Unlimited::Tokens { limit: in_tokens? }),
+            (Some(_), _) => None,
         }
     }
+}
+
+/// What no budget limits, because the agent does not report it.
+enum Unlimited {
+    /// It reports tokens only, and there are no prices.
+    Cost { usd: f64 },
+    /// It reports its cost only.
+    Tokens { limit: String },
+    /// It reports nothing.
+    Everything { limit: String },
+}
+
+/// Whether an agent had its turn: one that was refused, or was ended before, had nothing to report.
+fn has_worked(end: &AgentEnd) -> bool {
+    end.final_seen && !end.is_error && end.trouble.is_none()
 }
 
 fn next_check(budgets: &[(Budget, Scope, Used)]) -> Option<Duration> {

@@ -12,7 +12,6 @@ use crate::records::progress::{
 };
 use crate::records::summary::RunSummary;
 use crate::words::in_ms;
-use ralph_agents::agent_event::Usage;
 use ralph_base::ids::AttemptNumber;
 
 impl Receipt {
@@ -121,7 +120,7 @@ fn attempt(story: &StoryProgress, attempt: &AttemptProgress, is_at_work: bool) -
         parked: failed.map(|it| it.parked.clone()),
         changed_files: failed.map(|it| it.changed_files),
         duration_ms: failed.map(|it| it.duration_ms).or(attempt.took.map(in_ms)),
-        spending: Spending::of(&attempt.usage, attempt.prices.as_deref()),
+        spending: Spending::of(attempt),
         gates: gates(story, Some(attempt.number)),
     }
 }
@@ -145,11 +144,10 @@ fn gates_at_end(progress: &Progress) -> Vec<GateReceipt> {
 }
 
 impl Spending {
-    fn of(usage: &Usage, prices: Option<&str>) -> Self {
-        let source = match prices {
-            Some(name) => CostSource::Prices {
-                name: name.to_owned(),
-            },
+    fn of(attempt: &AttemptProgress) -> Self {
+        let usage = &attempt.usage;
+        let source = match &attempt.prices {
+            Some(name) => CostSource::Prices { name: name.clone() },
             None => CostSource::Agent,
         };
         Self {
@@ -159,7 +157,7 @@ impl Spending {
             cache_write_tokens: usage.cache_write_tokens,
             cost_usd: usage.cost_usd,
             cost_from: usage.cost_usd.map(|_| source).into_iter().collect(),
-            cost_is_partial: usage.cost_usd.is_none() && usage.total_tokens() > 0,
+            cost_is_partial: attempt.lacks_cost(),
         }
     }
 

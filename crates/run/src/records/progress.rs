@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::figures::Figures;
+pub use self::figures::{Figures, KnownCost};
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
 };

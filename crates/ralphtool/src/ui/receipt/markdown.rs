@@ -10,7 +10,7 @@ use super::{
     attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict, warnings,
 };
 use crate::ui::text::clean;
-use crate::ui::words::{self, count};
+use crate::ui::words::{self, COST_UNKNOWN, count};
 use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
 use ralph_run::records::progress::Importance;
 use ralph_run::records::state::with_finish;
@@ -92,7 +92,9 @@ fn top(receipt: &Receipt) -> String {
         words::elapsed(totals.duration_ms),
     ];
     parts.extend(tokens(&totals.spending, " tokens"));
-    parts.extend(cost(&totals.spending).map(|it| inline(&it, LINE)));
+    let unknown = receipt.is_cost_missing().then(|| COST_UNKNOWN.to_owned());
+    let cost = cost(&totals.spending).or(unknown);
+    parts.extend(cost.map(|it| inline(&it, LINE)));
     let mut text = format!(
         "## {}\n\n{}\n\n",
         inline(&receipt.change, TITLE),

@@ -302,35 +302,87 @@ fn a_wait_begins_when_no_agent_works_any_more() {
     );
 }
 
-#[test]
-fn a_budget_that_does_not_bound_an_agent_is_said_once() {
-    let policy = Policy {
-        budget: Budget {
-            usd: Some(5.0),
-            ..Budget::default()
-        },
-        ..keep()
-    };
+/// The warnings about budgets after each of these ends of an attempt.
+fn warned_of_cost(budget: Budget, ends: &[AgentEnd]) -> Vec<Option<String>> {
+    let policy = Policy { budget, ..keep() };
     let (mut script, _) = working("agent = 'demo'", policy);
-    let used = |cost_usd| AgentEnd {
+    let mut found = Vec::new();
+    for end in ends {
+        let effects = script.give(|ticket| ended(ticket, end.clone()));
+        script.give_all(&[was_parked, restored, agent_started]);
+        found.push(effects.into_iter().find_map(|effect| match effect {
+            Effect::Announce(event) => match *event {
+                Event::Warning { code, message } if code == "no_cost" => Some(message),
+                _ => None,
+            },
+            _ => None,
+        }));
+    }
+    found
+}
+
+fn ended_after(input_tokens: u64, cost_usd: Option<f64>) -> AgentEnd {
+    AgentEnd {
         usage: Some(Usage {
-            input_tokens: 7,
+            input_tokens,
             cost_usd,
             ..Usage::default()
         }),
         ..failed("no")
+    }
+}
+
+#[test]
+fn a_budget_that_does_not_limit_an_agent_is_said_once() {
+    let budget = Budget {
+        usd: Some(5.0),
+        ..Budget::default()
     };
-    let mut warned = |end: AgentEnd| {
-        let effects = script.give(|ticket| ended(ticket, end));
-        script.give_all(&[was_parked, restored, agent_started]);
-        effects.contains(&warning(
-            "no_cost",
-            "`demo` does not report its cost, so the budget of $5.00 does not limit it; \
-             set prices in `[prices.demo]`, or use `--max-tokens`",
-        ))
+    let ends = [
+        limited(None),
+        ended_after(7, Some(0.1)),
+        ended_after(7, None),
+        ended_after(7, None),
+    ];
+    let warning = "`demo` does not report its cost, so the budget of $5.00 does not limit it; \
+                   set prices in `[prices.demo]`, or use `--max-tokens`";
+    let want = [None, None, Some(warning.to_owned()), None];
+    assert_eq!(warned_of_cost(budget, &ends[1..]), want[1..]);
+    assert_eq!(warned_of_cost(budget, &ends[..1]), want[..1]);
+}
+
+#[test]
+fn a_budget_does_not_limit_an_agent_that_reports_nothing() {
+    let budget = |usd, tokens| Budget {
+        usd,
+        tokens,
+        ..Budget::default()
     };
-    assert!(!warned(failed("no")), "it told nothing at all");
-    assert!(!warned(used(Some(0.1))));
-    assert!(warned(used(None)));
-    assert!(!warned(used(None)));
+    let warned = |budget, end| warned_of_cost(budget, &[end, failed("no")]);
+    let reports_nothing = |limit: &str| {
+        let message = format!(
+            "`demo` reports neither its cost nor its tokens, so the budget of {limit} does not \
+             limit it; use `--max-time`"
+        );
+        [Some(message), None]
+    };
+    for (budget, limit) in [
+        (budget(Some(5.0), None), "$5.00"),
+        (budget(None, Some(2_000_000)), "2.0M tokens"),
+        (budget(Some(5.0), Some(1_000)), "$5.00 and 1.0k tokens"),
+    ] {
+        assert_eq!(warned(budget, failed("no")), reports_nothing(limit));
+    }
+    let only_cost = "`demo` does not report its tokens, so the budget of 1.0k tokens does not \
+                     limit it; use `--max-cost`";
+    assert_eq!(
+        warned(budget(None, Some(1_000)), ended_after(0, Some(0.1))),
+        [Some(only_cost.to_owned()), None]
+    );
+    assert_eq!(warned(Budget::default(), failed("no")), [None, None]);
+    let refused = AgentEnd {
+        is_error: true,
+        ..failed("no")
+    };
+    assert_eq!(warned_of_cost(budget(Some(5.0), None), &[refused]), [None]);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{AttemptStanding, Progress, StoryProgress, StoryStanding};
+use super::{AttemptProgress, AttemptStanding, Progress, StoryProgress, StoryStanding};
 use crate::records::counts::StoryCounts;
 use ralph_agents::agent_event::Usage;
 
@@ -27,7 +27,42 @@ pub struct Figures {
     pub warnings: usize,
 }
 
+/// What is known of the cost of a run, in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum KnownCost {
+    /// No agent reported a cost.
+    Unknown,
+    /// This, without that of attempts that did not report it.
+    AtLeast(f64),
+    /// This, without that of the attempt in progress.
+    SoFar(f64),
+    /// All of it.
+    Exact(f64),
+}
+
 impl Progress {
+    /// What is known of the cost so far.
+    pub fn cost(&self) -> KnownCost {
+        let attempts = || self.stories.iter().flat_map(|story| &story.attempts);
+        let is_running = |it: &AttemptProgress| it.state == AttemptStanding::Running;
+        let is_missing = |it: &AttemptProgress| !is_running(it) && it.lacks_cost();
+        let is_to_come = |it: &AttemptProgress| is_running(it) && it.usage.cost_usd.is_none();
+        match self.usage().cost_usd {
+            None if self.attempts == 0 => KnownCost::Exact(0.0),
+            None => KnownCost::Unknown,
+            Some(usd) if attempts().any(is_missing) => KnownCost::AtLeast(usd),
+            Some(usd) if attempts().any(is_to_come) => KnownCost::SoFar(usd),
+            Some(usd) => KnownCost::Exact(usd),
+        }
+    }
+
+    /// Whether a budget of money is set and no agent has reported a cost.
+    pub fn is_cost_missing(&self) -> bool {
+        let mut header = self.header.iter();
+        let has_budget = header.any(|it| it.budget.usd.is_some() || it.story_budget.usd.is_some());
+        has_budget && self.cost() == KnownCost::Unknown
+    }
+
     /// The figures; `now` is the time if the run is at work, none if it is not.
     pub fn figures(&self, now: Option<Timestamp>) -> Figures {
         let attempts = self.stories.iter().flat_map(|story| &story.attempts);

@@ -266,6 +266,15 @@ pub struct AttemptProgress {
     pub state: AttemptStanding,
 }
 
+impl AttemptProgress {
+    /// Whether it did something whose cost its agent did not report. Of an attempt that was refused
+    /// nothing is reported, because it cost nothing.
+    pub fn lacks_cost(&self) -> bool {
+        let did_something = self.output == Output::Text || self.usage.total_tokens() > 0;
+        self.usage.cost_usd.is_none() && did_something
+    }
+}
+
 /// How an attempt stands.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttemptStanding {

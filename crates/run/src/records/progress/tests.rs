@@ -746,6 +746,43 @@ fn findings_of_attempts_that_failed_are_no_reason_to_doubt_the_story() {
     assert!(tape.progress.is_doubtful(story));
 }
 
+#[test]
+fn a_cost_is_known_only_as_far_as_agents_report_it() {
+    let mut tape = Tape::new();
+    tape.hear(run_started(false));
+    tape.hear(story_started());
+    assert_eq!(tape.progress.cost(), KnownCost::Exact(0.0));
+    tape.hear(attempt_started(1));
+    assert_eq!(tape.progress.cost(), KnownCost::Unknown);
+    tape.hear(used(tokens(10)));
+    assert_eq!(tape.progress.cost(), KnownCost::Exact(0.5));
+    tape.hear(attempt_failed(tokens(10)));
+    tape.hear(attempt_started(2));
+    assert_eq!(tape.progress.cost(), KnownCost::SoFar(0.5));
+    tape.hear(attempt_failed(Usage::default()));
+    assert_eq!(tape.progress.cost(), KnownCost::AtLeast(0.5));
+}
+
+#[test]
+fn a_cost_is_missing_where_a_budget_of_money_needs_one() {
+    let missing = |usd| {
+        let mut tape = Tape::new();
+        tape.hear(Event::RunStarted(RunStarted {
+            story_budget: BudgetLimits {
+                usd,
+                ..BudgetLimits::default()
+            },
+            ..start(false)
+        }));
+        tape.hear(story_started());
+        let before = tape.progress.is_cost_missing();
+        tape.hear(attempt_started(1));
+        (before, tape.progress.is_cost_missing())
+    };
+    assert_eq!(missing(Some(1.0)), (false, true));
+    assert_eq!(missing(None), (false, false));
+}
+
 /// The run of story 1 ends like this.
 fn ended_with(outcome: Outcome) -> Event {
     Event::RunEnded(RunEnded {

@@ -14,7 +14,7 @@ use crate::ui::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{AttemptNumber, StoryId};
 use ralph_run::records::event::{Request, RunStarted};
-use ralph_run::records::progress::{AttemptStanding, Doing, StoryProgress};
+use ralph_run::records::progress::{Doing, KnownCost, StoryProgress};
 
 /// How wide the gauge is, on a narrow screen and on a wide one.
 const GAUGES: (usize, usize) = (10, 20);
@@ -108,18 +108,23 @@ impl Run {
     /// What was used of the budget; what matters least is left out if there is no room.
     fn spending(&self, header: &RunStarted, room: usize) -> Line<'static> {
         let usage = self.progress.usage();
-        let (cost, tokens, budget) = (usage.cost_usd, usage.total_tokens(), &header.budget);
+        let (tokens, budget) = (usage.total_tokens(), &header.budget);
         let of = |used: String, most: Option<String>| match most {
             Some(most) => format!("{used} of {most}"),
             None => used,
         };
         let mut parts = Vec::new();
-        if cost.is_some() || budget.usd.is_some() {
-            let mut used = words::cost(cost.unwrap_or(0.0));
-            if self.has_unknown_cost() {
-                used.push_str(" + running");
-            }
-            parts.push(of(used, budget.usd.map(words::cost_limit)));
+        if usage.cost_usd.is_some() || budget.usd.is_some() {
+            let most = budget.usd.map(words::cost_limit);
+            parts.push(match self.progress.cost() {
+                KnownCost::Unknown => match most {
+                    Some(most) => format!("cost unknown (budget {most})"),
+                    None => "cost unknown".to_owned(),
+                },
+                KnownCost::AtLeast(usd) => of(format!("at least {}", words::cost(usd)), most),
+                KnownCost::SoFar(usd) => of(format!("{} + running", words::cost(usd)), most),
+                KnownCost::Exact(usd) => of(words::cost(usd), most),
+            });
         }
         if tokens > 0 || budget.tokens.is_some() {
             let used = of(words::tokens(tokens), budget.tokens.map(words::tokens));
@@ -131,14 +136,6 @@ impl Run {
             parts.pop();
         }
         Line::from(parts.join(" · "))
-    }
-
-    /// Whether an attempt is in progress whose cost is reported only at its end.
-    fn has_unknown_cost(&self) -> bool {
-        let story = self.progress.current_story();
-        let attempt = story.and_then(|story| story.attempts.last());
-        let running = attempt.filter(|it| it.state == AttemptStanding::Running);
-        running.is_some_and(|attempt| attempt.usage.cost_usd.is_none())
     }
 
     /// What the user asked for, and what happens now.
