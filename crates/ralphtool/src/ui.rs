@@ -5,6 +5,7 @@
 //! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
 //! | `page`, `receipt`, `failure`, `transcript` | text that is printed once |
+//! | `reason` | why an attempt failed, in a line or a few |
 //! | `words`, `clock`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
@@ -14,6 +15,7 @@ pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod page;
 pub(crate) mod plain;
+pub(crate) mod reason;
 pub(crate) mod receipt;
 pub(crate) mod status;
 pub(crate) mod style;

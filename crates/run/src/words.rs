@@ -9,8 +9,18 @@ pub use ralph_base::allowance::rounded_dollars as cost;
 
 /// Names in backticks with commas between them.
 pub(crate) fn quoted<T: Display>(names: impl IntoIterator<Item = T>) -> String {
-    let names = names.into_iter().map(|name| format!("`{name}`"));
+    let names = names
+        .into_iter()
+        .map(|name| in_backticks(&name.to_string()));
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// A text in backticks, unless it has its own: backticks do not nest.
+fn in_backticks(text: &str) -> String {
+    if text.contains('`') {
+        return text.to_owned();
+    }
+    format!("`{text}`")
 }
 
 /// `1 run`, `2 runs`.

@@ -15,6 +15,7 @@ use crate::console::context::Context;
 use crate::console::output;
 use crate::console::repository::repository_to_read;
 use crate::ui::page::Page;
+use crate::ui::reason;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words::{self, shell};
@@ -269,7 +270,7 @@ fn unreadable(error: CheckpointError) -> Failure {
 }
 
 /// How much of a reason the table shows.
-const REASON_WIDTH: usize = 60;
+const REASON_WIDTH: usize = 80;
 
 /// How wide the labels of one attempt are.
 const LABEL: usize = 10;
@@ -334,14 +335,14 @@ fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
 
 fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 5] {
     let plain = Style::new();
-    let reason = clean_lines(&row.reason).into_iter().next();
+    let reason = reason::brief(row.kind, &row.reason);
     let parked = words::ago(row.at, now);
     [
         (STRONG, clean(&row.attempt)),
         (plain, parked),
         (plain, row.changed_files.to_string()),
         (plain, kind(row.kind)),
-        (plain, truncate(&reason.unwrap_or_default(), REASON_WIDTH)),
+        (plain, truncate(&reason, REASON_WIDTH)),
     ]
 }
 

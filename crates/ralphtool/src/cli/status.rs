@@ -4,6 +4,7 @@ use std::io::{BufWriter, ErrorKind, Stdout, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anstyle::Style;
 use clap::Args;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -12,8 +13,9 @@ use crate::console::context::{self, Context};
 use crate::console::repository::repository_to_read;
 use crate::console::runtime::on_runtime;
 use crate::ui::page::Page;
+use crate::ui::reason;
 use crate::ui::style::{Paint, STRONG, WARN, of_outcome};
-use crate::ui::text::{clean, clean_lines, truncate};
+use crate::ui::text::{clean, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
 use ralph_run::records::state::{RunState, with_finish};
@@ -171,6 +173,14 @@ fn write(page: &mut Page, status: &Status, now: &Zoned) {
     page.styled(style(status), headline);
     page.alerts(&status.alerts);
     page.facts(&facts(status, now), LABEL);
+    if let Some(failure) = &status.last_failure {
+        let why = truncate(&reason::brief(failure.kind, &failure.reason), REASON);
+        let attempt = clean(&failure.attempt);
+        page.styled(
+            Style::new(),
+            format!("  last failed attempt {attempt}: {why}"),
+        );
+    }
     if !status.next.is_empty() {
         page.heading("next");
     }
@@ -193,7 +203,10 @@ fn line(status: &Status, now: &Zoned) -> String {
         && status.is_live()
     {
         let why = words::failure(failure.kind);
-        parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
+        parts.push(format!(
+            "last failed attempt {}: {why}",
+            clean(&failure.attempt)
+        ));
     }
     parts.extend(used(status));
     format!("{} {}", now.strftime("%H:%M:%S"), parts.join(" · "))
@@ -271,14 +284,6 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     if status.warnings > 0 {
         let text = format!("{}; `ralphtool log last` shows them", status.warnings);
         facts.push(("warnings", text));
-    }
-    if let Some(failure) = &status.last_failure {
-        let (attempt, why) = (clean(&failure.attempt), words::failure(failure.kind));
-        let text = match clean_lines(&failure.reason).join(" ") {
-            reason if reason.is_empty() => format!("{attempt} {why}"),
-            reason => format!("{attempt} {why}: {}", truncate(&reason, REASON)),
-        };
-        facts.push(("failure", text));
     }
     facts.extend(status.owner.iter().map(|it| ("owner", clean(it))));
     facts

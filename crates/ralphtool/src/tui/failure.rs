@@ -3,9 +3,10 @@
 use ratatui::style::Style;
 
 use crate::tui::palette::{BAD, WARN};
-use crate::ui::text::{clean, clean_lines};
+use crate::ui::reason;
+use crate::ui::text::clean;
 use crate::ui::words;
-use ralph_run::records::event::{AttemptFailed, FailureKind, GateResult};
+use ralph_run::records::event::{FailureKind, GateResult};
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, GateProgress, StoryProgress};
 
 /// An attempt that failed or was interrupted.
@@ -71,86 +72,11 @@ impl Failure<'_> {
         }
     }
 
-    /// What failed and what it said: `gate tests, exit code 1: AssertionError: 1 != 2`.
+    /// What failed and what it said: ``gate `tests`, exit code 1: AssertionError: 1 != 2``.
     pub(crate) fn in_full(&self) -> String {
-        let AttemptStanding::Failed(failed) = &self.attempt.state else {
-            return self.cause();
-        };
-        let gate = self.gate.and_then(|gate| match &gate.result {
-            Some(GateResult::Failed { how, tail, .. }) => Some((how, tail)),
-            _ => None,
-        });
-        let (what, said) = match gate {
-            Some((how, tail)) => (format!("{}, {}", self.cause(), clean(how)), telling(tail)),
-            None => (self.cause(), words_of(failed)),
-        };
-        match said {
-            Some(said) => format!("{what}: {said}"),
-            None => what,
+        match &self.attempt.state {
+            AttemptStanding::Failed(failed) => reason::brief(failed.kind, &failed.reason),
+            _ => self.cause(),
         }
-    }
-}
-
-/// The first line of a reason that says more than what kind of failure it is.
-fn words_of(failed: &AttemptFailed) -> Option<String> {
-    let lines = clean_lines(&failed.reason);
-    let line = match failed.kind {
-        // The first line says how the agent ended, and the last what it printed.
-        FailureKind::Crashed | FailureKind::Gate => lines.into_iter().next_back(),
-        _ => lines.into_iter().next(),
-    };
-    line.filter(|line| !line.is_empty() && line != words::failure(failed.kind))
-}
-
-/// The line of a gate's output that names the error; the last one with a word if none does.
-fn telling(output: &str) -> Option<String> {
-    const NAMES: [&str; 6] = [
-        "Error:",
-        "error:",
-        "error[",
-        "Exception:",
-        "assertion",
-        "panicked",
-    ];
-    let lines = clean_lines(output);
-    let has_words = |line: &&String| line.chars().any(char::is_alphanumeric);
-    let names_error = |line: &&String| NAMES.iter().any(|name| line.contains(name));
-    let found = lines.iter().rfind(names_error);
-    let found = found.or_else(|| lines.iter().rfind(has_words));
-    found.map(|line| line.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    #[track_caller]
-    fn case(output: &str, want: Option<&str>) {
-        assert_eq!(telling(output).as_deref(), want);
-    }
-
-    #[test]
-    fn the_line_that_names_the_error_is_shown() {
-        case(
-            "F\n====\nFAIL: test_log\n----\nTraceback (most recent call last):\n  File \"t.py\"\n\
-             AssertionError: 'retry 1' != 'retry 2'\n\n----\nRan 1 test in 0.1s\n\nFAILED (failures=1)",
-            Some("AssertionError: 'retry 1' != 'retry 2'"),
-        );
-        case(
-            "thread 'a' panicked at src/a.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n",
-            Some("assertion `left == right` failed"),
-        );
-        case(
-            "error[E0308]: mismatched types\n --> a.rs",
-            Some("error[E0308]: mismatched types"),
-        );
-    }
-
-    #[test]
-    fn without_one_it_is_the_last_line_with_a_word() {
-        case("one\n\u{1b}[31mtwo\u{1b}[0m\n-----\n\n", Some("two"));
-        case("----\n", None);
-        case("", None);
     }
 }

@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 
+use super::reason;
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
@@ -260,7 +261,7 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
     };
     let (why, parts) = (words::failure(it.kind), parts.join(" · "));
     let attempt = format!("attempt {} of story {}", it.attempt, it.story);
-    let mut details = shortened(clean_lines(&it.reason), it.kind);
+    let mut details = reason::shortened(it.kind, &it.reason, REASON_LINES);
     let next = if it.retrying {
         "trying again"
     } else {
@@ -271,21 +272,6 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
         "parked as {parked} ({files} changed); tree restored; {next}"
     ));
     alert(BAD, format!("{attempt} {verb}: {why} · {parts}")).with(details)
-}
-
-/// The most useful lines: the last ones of a gate, the first ones of anything else.
-fn shortened(mut lines: Vec<String>, kind: FailureKind) -> Vec<String> {
-    if lines.len() <= REASON_LINES {
-        return lines;
-    }
-    if kind == FailureKind::Gate {
-        let mut kept = vec![lines.remove(0), "…".to_owned()];
-        kept.extend(lines.split_off(lines.len() + 2 - REASON_LINES));
-        return kept;
-    }
-    lines.truncate(REASON_LINES - 1);
-    lines.push("…".to_owned());
-    lines
 }
 
 pub(super) fn agent_line(agent: &AgentEvent) -> Option<Line> {
@@ -360,21 +346,5 @@ mod tests {
     fn an_empty_agent_text_has_no_line() {
         let says = |text: &str| agent_line(&AgentEvent::Text { text: text.into() }).is_some();
         assert_eq!((says("hello"), says("")), (true, false));
-    }
-
-    #[test]
-    fn a_long_reason_is_cut_to_its_most_useful_lines() {
-        let lines: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
-        let first = shortened(lines.clone(), FailureKind::Failed);
-        assert_eq!(first.len(), REASON_LINES);
-        assert_eq!((first[0].as_str(), first[10].as_str()), ("1", "11"));
-        assert_eq!(first[11], "…");
-        let last = shortened(lines, FailureKind::Gate);
-        assert_eq!(last.len(), REASON_LINES);
-        assert_eq!((last[0].as_str(), last[1].as_str()), ("1", "…"));
-        assert_eq!(
-            last[2..],
-            (31..=40).map(|n| n.to_string()).collect::<Vec<_>>()
-        );
     }
 }

@@ -5,6 +5,7 @@ mod escape;
 pub(crate) mod markdown;
 
 use super::page::Page;
+use super::reason;
 use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
@@ -16,8 +17,11 @@ use ralph_run::receipt::{
 use ralph_run::records::progress::Importance;
 use ralph_run::records::state::with_finish;
 
-/// How many lines of a reason are shown.
+/// How many lines of the reason of an attempt are shown.
 const REASON_LINES: usize = 6;
+
+/// How many lines of the reason why the run ended are shown.
+const TOP_REASON_LINES: usize = 10;
 
 /// How wide the labels are.
 const LABEL: usize = 8;
@@ -29,7 +33,7 @@ pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     let head = format!("run {}: `{}`", receipt.run, clean(&receipt.change));
     let state = with_finish(&clean(&receipt.headline), receipt.finish);
     page.line(format!("{}, {state}", page.paint(STRONG, head)));
-    for line in clean_lines(receipt.reason.as_deref().unwrap_or_default()) {
+    for line in top_reason(receipt) {
         page.line(format!("  {line}"));
     }
     page.alerts(&receipt.alerts);
@@ -121,16 +125,25 @@ fn write_attempt(page: &mut Page, attempt: &AttemptReceipt) {
     let head = format!("attempt {}: {}", attempt.number, result(attempt));
     let tail = page.paint(DIM, attempt_parts(attempt).join(" · "));
     page.line(format!("    {}  {tail}", page.paint(style, head)));
-    let reason = clean_lines(attempt.reason.as_deref().unwrap_or_default());
-    for line in reason.iter().take(REASON_LINES) {
+    for line in reason_lines(attempt, REASON_LINES) {
         page.line(format!("        {line}"));
-    }
-    if reason.len() > REASON_LINES {
-        page.line("        …");
     }
     for gate in &attempt.gates {
         page.line(format!("        {}", gate_line(gate)));
     }
+}
+
+/// The lines below the headline.
+fn top_reason(receipt: &Receipt) -> Vec<String> {
+    let lines = clean_lines(receipt.reason.as_deref().unwrap_or_default());
+    words::head_and_tail(lines, TOP_REASON_LINES)
+}
+
+/// Why an attempt failed, in at most so many lines.
+fn reason_lines(attempt: &AttemptReceipt, most: usize) -> Vec<String> {
+    let why = attempt.kind.zip(attempt.reason.as_deref());
+    why.map(|(kind, why)| reason::shortened(kind, why, most))
+        .unwrap_or_default()
 }
 
 /// What an attempt took, used and left.

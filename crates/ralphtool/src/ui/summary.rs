@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::page::Page;
+use super::reason;
 use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
@@ -228,11 +229,7 @@ fn reason(outcome: &Outcome) -> Vec<String> {
         let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
         return vec![format!("skipped: {}", ids.join(", "))];
     }
-    let reason = clean_lines(outcome.reason().unwrap_or_default());
-    let mut lines = match outcome {
-        Outcome::Exhausted { .. } => words::head_and_tail(reason, REASON_LINES),
-        _ => reason,
-    };
+    let mut lines = reason::of_run(outcome, REASON_LINES);
     let hint = outcome.hint().unwrap_or_default();
     lines.extend(
         clean_lines(&hint)

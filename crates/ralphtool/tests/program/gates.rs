@@ -190,6 +190,49 @@ fn no_face_says_of_a_gate_that_the_run_broke_that_it_was_red_before() {
 }
 
 #[test]
+fn every_face_names_the_line_of_a_red_gate_that_tells_most_and_shows_its_last_lines() {
+    let sandbox = gated(
+        "[[gate]]\nname = \"tests\"\nrun = '''test ! -e story-1.txt || { seq -f 'first %g' 20; \
+         echo \"E  SyntaxError: never closed\"; seq -f 'last %g' 20; exit 2; }'''\n",
+    );
+    sandbox
+        .run(&["loop", "c", "--max-retries", "0"])
+        .ends_with(1);
+    let brief = "gate `tests`, exit code 2: E  SyntaxError: never closed";
+    for (args, last) in [
+        (&["status"][..], None),
+        (&["attempts"], None),
+        (&["log", "last"], Some("last 20")),
+        (&["log", "last", "--markdown"], Some("last 20")),
+    ] {
+        let said = sandbox.run(args).ends_with(0).stdout;
+        assert!(said.contains(brief), "{args:?}: {said}");
+        assert!(!said.contains("first 1"), "{args:?}: {said}");
+        assert!(
+            last.is_none_or(|last| said.contains(last)),
+            "{args:?}: {said}"
+        );
+    }
+    let status = sandbox.run(&["status"]).ends_with(0).stdout;
+    let failed = status.lines().find(|line| line.contains(brief)).unwrap();
+    assert_eq!(failed, format!("  last failed attempt 1.1: {brief}"));
+}
+
+#[test]
+fn a_task_with_backticks_is_quoted_without_others_around_them() {
+    let sandbox = Sandbox::new();
+    sandbox.tasks("## 1. One\n- [ ] 1.1 `retry(f)` calls `f`\n- [ ] 1.2 Test it\n");
+    sandbox.agent("echo work > work.txt; complete");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(
+        warned(&sandbox, "ticked"),
+        [
+            "the agent did not tick its tasks; ralphtool ticked them: 1.1 `retry(f)` calls `f`, `1.2 Test it`"
+        ]
+    );
+}
+
+#[test]
 fn a_gate_that_may_stay_red_is_reported_and_the_run_ends_with_0() {
     let sandbox = gated(
         "[[gate]]\nname = \"lint\"\nrun = \"exit 3\"\nallow_red = true\n\

@@ -12,6 +12,7 @@ use crate::gate::process::{GateProcess, process_of};
 use crate::machine::{Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
+use crate::words::quoted;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
@@ -222,9 +223,4 @@ impl Engine {
         self.warn(report.notices).await?;
         Ok(Answer::Reopened(report.commit))
     }
-}
-
-fn quoted(tasks: &[String]) -> String {
-    let tasks: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
-    tasks.join(", ")
 }

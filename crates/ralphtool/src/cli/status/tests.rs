@@ -48,7 +48,7 @@ fn status(state: RunState) -> Status {
         last_failure: Some(FailureStatus {
             attempt: "2.1".to_owned(),
             kind: FailureKind::Gate,
-            reason: "gate `tests` failed\nwith exit code 101".to_owned(),
+            reason: "gate `tests` failed: exit code 101\nboom".to_owned(),
         }),
         next: vec![NextStep::new(
             "ralphtool attach",

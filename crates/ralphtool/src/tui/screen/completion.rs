@@ -22,7 +22,8 @@ use crate::tui::pane::diff::DiffPane;
 use crate::tui::step::{Confirmation, Step};
 use crate::tui::tabbed;
 use crate::tui::wrap;
-use crate::ui::text::{clean, clean_lines};
+use crate::ui::reason;
+use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::FinishChoice;
@@ -375,8 +376,7 @@ fn reason(run: &Run) -> Vec<Line<'static>> {
     let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {
         return Vec::new();
     };
-    let reason = clean_lines(outcome.reason().unwrap_or_default());
-    let shown = words::head_and_tail(reason, REASON_LINES);
+    let shown = reason::of_run(outcome, REASON_LINES);
     let mut lines: Vec<Line<'static>> = shown
         .iter()
         .map(|line| Line::from(format!("  {line}")))

@@ -19,7 +19,8 @@ use crate::tui::step::Step;
 use crate::tui::tabbed::Tabbed;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
-use crate::ui::text::{clean, clean_lines};
+use crate::ui::reason;
+use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_plan::change::Change;
 use ralph_run::records::event::{FinishChoice, Finished, GateResult, Outcome};
@@ -270,12 +271,12 @@ fn done_with_branch(finish: &Finished) -> String {
 
 /// Why a run ended before it started an agent. The user was not asked what to do with its branch.
 fn broken_gate(progress: &Progress) -> Vec<Line<'static>> {
-    let Some(outcome @ Outcome::GateBroken { gate, reason }) = progress.outcome() else {
+    let Some(outcome @ Outcome::GateBroken { gate, .. }) = progress.outcome() else {
         return Vec::new();
     };
     let headline = format!("✗ gate `{}` cannot run", clean(gate));
     let mut lines = vec![wrap::styled(headline, BAD)];
-    let reason = clean_lines(reason).into_iter().take(REASON_LINES);
+    let reason = reason::of_run(outcome, REASON_LINES).into_iter();
     lines.extend(reason.map(|line| Line::from(format!("  {line}"))));
     let hint = outcome.hint();
     lines.extend(hint.map(|hint| wrap::styled(format!("→ {hint}"), DIM)));

@@ -153,7 +153,7 @@ fn key_too_early(stage: &mut Stage) {
 }
 
 fn exhausted(stage: &mut Stage) {
-    let mut reason = "gate `tests` ended with exit code 101; its last lines:".to_owned();
+    let mut reason = "gate `tests` failed: exit code 101".to_owned();
     for number in 1..40 {
         reason.push_str("\ntest upload::case_");
         reason.push_str(&number.to_string());

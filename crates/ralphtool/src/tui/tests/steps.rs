@@ -60,7 +60,7 @@ fn a_retry_says_why_the_attempt_before_failed() {
     stage.with_run(RunMode::Live);
     third_attempt(&mut stage);
     let shown = line(&mut stage, "attempt 2 failed");
-    let want = "✗ attempt 2 failed: gate tests, exit code 101: assertion failed: left == right";
+    let want = "✗ attempt 2 failed: gate `tests`, exit code 101: assertion failed: left == right";
     assert_eq!(shown.split("│ ").nth(1), Some(want));
     assert!(line(&mut stage, "shows").ends_with("│   (3\u{a0}shows\u{a0}all)"));
     assert!(line(&mut stage, "●").starts_with("● story 2, try 3/4: 0s"));

@@ -260,7 +260,7 @@ pub(in crate::tui) fn first_story(stage: &mut Stage) {
 pub(in crate::tui) fn third_attempt(stage: &mut Stage) {
     let said_no = "The upload client has no place for a delay: `Client::send` is called from four \
                    places that each build their own request.\n\nTried: a wrapper around it.";
-    let was_red = "gate `tests` ended with exit code 101; its last lines:\n\
+    let was_red = "gate `tests` failed: exit code 101\n\
                    test upload::waits ... FAILED\nassertion failed: left == right";
     stage
         .hear(0, started())

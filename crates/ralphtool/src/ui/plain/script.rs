@@ -308,7 +308,7 @@ fn second_attempt(script: &mut Script) {
             cannot_run: false,
         },
     );
-    let reason = format!("gate `tests` ended with exit code 101; its last lines:\n{tail}");
+    let reason = format!("gate `tests` failed: exit code 101\n{tail}");
     script.failed(2, FailureKind::Gate, &reason);
 }
 

@@ -142,7 +142,7 @@ fn the_summary_says_why_and_what_to_type() {
     let exhausted = Outcome::Exhausted {
         story: id("2"),
         kind: FailureKind::Gate,
-        reason: "gate `tests` ended with exit code 101\na\nb\nc\nd".to_owned(),
+        reason: "gate `tests` failed: exit code 101\na\nb\nc\nd".to_owned(),
         attempts: 4,
         gate: Some("tests".to_owned()),
     };

@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 
 use super::escape::{fenced, in_html, inline};
 use super::{
-    attempt_parts, attempts, cost, result, short, story_state, tokens, totals, verdict, warnings,
+    attempt_parts, attempts, cost, reason_lines, result, short, story_state, tokens, top_reason,
+    totals, verdict, warnings,
 };
+use crate::ui::reason;
 use crate::ui::text::clean;
 use crate::ui::words::{self, COST_UNKNOWN, count};
 use ralph_run::receipt::{AttemptReceipt, AttemptResult, Receipt, StoryReceipt};
@@ -25,6 +27,9 @@ const NOTES: usize = 400;
 const TITLE: usize = 200;
 const LINE: usize = 600;
 const BLOCK: usize = 4_000;
+
+/// How many lines of the reason of an attempt are shown.
+const REASON_LINES: usize = 20;
 
 const HEAD: &str = "| Story | Result | Attempts | Time | Tokens | Cost | Gates | Files | Commit |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |
@@ -100,8 +105,9 @@ fn top(receipt: &Receipt) -> String {
         inline(&receipt.change, TITLE),
         parts.join(" · ")
     );
-    if let Some(reason) = &receipt.reason {
-        text += &fenced(reason, BLOCK);
+    let reason = top_reason(receipt);
+    if !reason.is_empty() {
+        text += &fenced(&reason.join("\n"), BLOCK);
         text.push('\n');
     }
     for alert in &receipt.alerts {
@@ -161,11 +167,10 @@ fn failures(story: &StoryReceipt) -> impl Iterator<Item = (&StoryReceipt, &Attem
 
 fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
     let id = in_html(&story.id.0, TITLE);
-    let summary = format!(
-        "Attempt {} of story {id}: {}",
-        attempt.number,
-        result(attempt)
-    );
+    let why = attempt.kind.zip(attempt.reason.as_deref());
+    let why = why.map(|(kind, reason)| in_html(&reason::brief(kind, reason), LINE));
+    let why = why.unwrap_or_else(|| result(attempt).to_owned());
+    let summary = format!("Attempt {} of story {id}: {why}", attempt.number);
     let mut parts = attempt_parts(attempt);
     let gates = attempt.gates.iter();
     parts.extend(gates.map(|gate| format!("{}: {}", gate.name, verdict(gate))));
@@ -174,8 +179,9 @@ fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
         text += &inline(&parts.join(" · "), LINE);
         text += "\n\n";
     }
-    if let Some(reason) = &attempt.reason {
-        text += &fenced(reason, BLOCK);
+    let reason = reason_lines(attempt, REASON_LINES);
+    if !reason.is_empty() {
+        text += &fenced(&reason.join("\n"), BLOCK);
         text.push('\n');
     }
     text + "</details>\n\n"

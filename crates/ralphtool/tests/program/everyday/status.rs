@@ -80,7 +80,7 @@ fn status_shows_a_run_in_another_process() {
     ];
     assert_eq!(
         parts(&object, &names),
-        json!(["running", "c", "ralph/c", "mine", 2, 2, 0])
+        json!(["running", "c", "ralph/c", "mine", 2, 2, 1])
     );
     let story =
         json!({"id": "1", "title": "First", "position": 1, "attempt": 2, "max_attempts": 4});
@@ -97,7 +97,7 @@ fn status_shows_a_run_in_another_process() {
         "the agent works, ",
         ": Looking around.",
         "budget    $5.00",
-        "1.1 the agent reported failure: not yet",
+        "last failed attempt 1.1: the agent reported failure: not yet",
         "ralphtool attach",
     ] {
         assert!(told.contains(words), "{words} is not in\n{told}");

@@ -8,6 +8,7 @@ use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
 use crate::tui::screen::story_table::StoryTable;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
+use crate::ui::reason;
 use crate::ui::text::{clean, pad};
 use crate::ui::words;
 use ralph_plan::tasks::TaskState;
@@ -86,7 +87,7 @@ fn details(story: &StoryProgress, columns: usize, detail: Detail) -> Vec<Line<'s
     if detail >= Detail::Failures {
         for attempt in &story.attempts {
             if let AttemptStanding::Failed(failed) = &attempt.state {
-                let why = words::failure(failed.kind);
+                let why = reason::brief(failed.kind, &failed.reason);
                 lines.push(format!("   attempt {}: {why}", attempt.number));
             }
         }
