@@ -10,8 +10,8 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
-    AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
-    StoryCompleted, StoryStarted,
+    AttemptFailed, Event, FailureKind, FinishChoice, FinishFailed, GateFinished, GateResult,
+    Record, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
 };
 use ralph_run::records::progress::Importance;
 use ralph_run::settings::TamperCheck;
@@ -136,10 +136,34 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         }
         Event::FinishFailed(it) => finish_failed(it),
         Event::Rewound { story, .. } => step(STRONG, format!("rewound to before story {story}")),
-        Event::Undone { .. } => step(STRONG, "the last step was undone"),
+        Event::Undone { step: of, .. } => step(STRONG, format!("undone: {}", undone(*of))),
+        Event::Finished(it) => return finished(it.choice),
         // The summary speaks of these.
-        Event::RunEnded { .. } | Event::Finished { .. } | Event::ChoiceNeeded => return None,
+        Event::RunEnded { .. } | Event::ChoiceNeeded => return None,
     })
+}
+
+/// A finish that a later one can follow; the summary speaks of the others.
+fn finished(choice: FinishChoice) -> Option<Line> {
+    match choice {
+        FinishChoice::Squash => Some(step(STRONG, "squashed into one commit")),
+        FinishChoice::Reword => Some(step(STRONG, "commits reworded")),
+        FinishChoice::Cleanup | FinishChoice::Keep | FinishChoice::Abandon => None,
+    }
+}
+
+/// What an undo reverted.
+const fn undone(step: Option<UndoneStep>) -> &'static str {
+    match step {
+        Some(UndoneStep::Cleanup) => "the cleanup",
+        Some(UndoneStep::Abandon) => "the abandon",
+        Some(UndoneStep::Squash) => "the squash",
+        Some(UndoneStep::Reword) => "the reword",
+        Some(UndoneStep::StartOver) => "the start from where the run began",
+        Some(UndoneStep::Rewind) => "the rewind",
+        Some(UndoneStep::RestoreAttempt) => "the restore of an attempt",
+        None => "the last step",
+    }
 }
 
 /// What is said of a note that no attempt got.

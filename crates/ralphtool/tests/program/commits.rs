@@ -382,3 +382,40 @@ fn squash_of_a_run_on_a_branch_without_a_commit_is_the_first_commit() {
     assert_eq!(sandbox.git("log --format=%s,%p"), "C,\n");
     assert_eq!(sandbox.git("rev-parse HEAD^{tree}"), tree);
 }
+
+#[test]
+fn the_events_say_what_was_undone() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["loop", "c"]);
+    for args in [
+        &["finish", "--squash"][..],
+        &["undo"],
+        &["finish", "--reword"],
+        &["undo"],
+        &["finish", "--cleanup"],
+        &["undo"],
+        &["rewind", "2"],
+        &["undo"],
+    ] {
+        ok(&sandbox, args);
+    }
+    let events = ok(&sandbox, &["log", "last", "--events"]);
+    let lines = events.lines().skip_while(|line| !line.contains("squashed"));
+    let lines = lines.take_while(|line| !line.is_empty());
+    let said: Vec<&str> = lines
+        .filter_map(|line| line.split_once(' '))
+        .map(|it| it.1)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "squashed into one commit",
+            "undone: the squash",
+            "commits reworded",
+            "undone: the reword",
+            "undone: the cleanup",
+            "rewound to before story 2",
+            "undone: the rewind",
+        ]
+    );
+}

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::records::event::{
     AttemptFailed, AttemptStarted, Event, FinishChoice, Finished, Record, StoryCompleted,
+    UndoneStep,
 };
 use crate::records::file::{self, RecordFile};
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -245,8 +246,22 @@ fn moved_to(moved: Moved) -> Event {
         None => Event::Undone {
             checkpoints,
             open: moved.is_open,
+            step: moved.undone.as_ref().and_then(undone_step),
         },
     }
+}
+
+const fn undone_step(kind: &MoveKind) -> Option<UndoneStep> {
+    Some(match kind {
+        MoveKind::Cleanup { .. } => UndoneStep::Cleanup,
+        MoveKind::Abandon => UndoneStep::Abandon,
+        MoveKind::Squash { .. } => UndoneStep::Squash,
+        MoveKind::Reword { .. } => UndoneStep::Reword,
+        MoveKind::StartOver => UndoneStep::StartOver,
+        MoveKind::Rewind { .. } => UndoneStep::Rewind,
+        MoveKind::RestoreAttempt { .. } => UndoneStep::RestoreAttempt,
+        MoveKind::Undo => return None,
+    })
 }
 
 fn short(branch: &str) -> String {

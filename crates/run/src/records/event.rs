@@ -200,11 +200,35 @@ pub enum Event {
         checkpoints: Vec<String>,
         /// Whether the run is open again.
         open: bool,
+        /// What was undone; older versions did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<UndoneStep>,
     },
     /// The run was finished.
     Finished(Finished),
     /// The finish did not work.
     FinishFailed(FinishFailed),
+}
+
+/// What an undo reverts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UndoneStep {
+    /// The work went to the original branch.
+    Cleanup,
+    /// Everything was as before the run.
+    Abandon,
+    /// All work was put into one commit.
+    Squash,
+    /// The commits got other messages.
+    Reword,
+    /// Another run started from where this one began.
+    StartOver,
+    /// The run was rewound to before a story.
+    Rewind,
+    /// Files of a failed attempt were restored.
+    RestoreAttempt,
 }
 
 impl From<Notice> for Event {

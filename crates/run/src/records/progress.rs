@@ -162,7 +162,9 @@ impl Progress {
             Event::Requested { request } => self.on_requested(*request, at),
             Event::RunEnded(ended) => self.on_run_ended(ended, at),
             Event::Rewound { checkpoints, .. } => self.on_moved(checkpoints),
-            Event::Undone { checkpoints, open } => {
+            Event::Undone {
+                checkpoints, open, ..
+            } => {
                 self.on_moved(checkpoints);
                 if *open {
                     self.finish = None;

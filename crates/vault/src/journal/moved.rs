@@ -12,6 +12,8 @@ pub struct Moved {
     pub line: usize,
     /// The story it was rewound to; none for an undo.
     pub story: Option<StoryId>,
+    /// What an undo reverted.
+    pub undone: Option<MoveKind>,
     /// The commits of the checkpoints that count.
     pub checkpoints: Vec<ObjectId>,
     /// Whether the run is open.
@@ -22,6 +24,8 @@ pub struct Moved {
 pub fn moves_of(lines: &[Line], run: &RunId) -> Vec<Moved> {
     let mut state = RunState::default();
     let mut moves = Vec::new();
+    // What can still be undone, the last at the end.
+    let mut done = Vec::new();
     for (line, it) in lines.iter().enumerate() {
         let moving = state.moving.as_ref().filter(|(of, _)| of == run);
         let kind = moving.map(|(_, intent)| intent.kind.clone());
@@ -29,10 +33,15 @@ pub fn moves_of(lines: &[Line], run: &RunId) -> Vec<Moved> {
         if it.step != Step::Moved {
             continue;
         }
-        let story = match kind {
-            Some(MoveKind::Rewind { story, .. }) => Some(StoryId(story)),
-            Some(MoveKind::Undo) => None,
-            _ => continue,
+        let (story, undone) = match kind {
+            Some(MoveKind::Undo) => (None, done.pop()),
+            kind => {
+                done.extend(kind.clone());
+                let Some(MoveKind::Rewind { story, .. }) = kind else {
+                    continue;
+                };
+                (Some(StoryId(story)), None)
+            }
         };
         let Some(stands) = state.last_run().filter(|last| last.intent.run == *run) else {
             continue;
@@ -40,6 +49,7 @@ pub fn moves_of(lines: &[Line], run: &RunId) -> Vec<Moved> {
         moves.push(Moved {
             line,
             story,
+            undone,
             checkpoints: stands.saved.iter().map(|saved| saved.commit).collect(),
             is_open: state.current.is_some(),
         });
