@@ -111,6 +111,11 @@ impl Progress {
 
     /// Takes in the next record.
     pub fn apply(&mut self, record: &Record) {
+        self.take_in(record);
+        self.note_time(record);
+    }
+
+    fn take_in(&mut self, record: &Record) {
         let at = record.at;
         match &record.event {
             Event::RunStarted(started) => self.on_run_started(started, record),
@@ -164,18 +169,14 @@ impl Progress {
             Event::Rewound { checkpoints, .. } => self.on_moved(checkpoints),
             Event::Undone {
                 checkpoints, open, ..
-            } => {
-                self.on_moved(checkpoints);
-                if *open {
-                    self.finish = None;
-                }
-            }
-            Event::Finished(finished) => {
-                self.finish = Some(finished.clone());
-                self.finish_failure = None;
-            }
+            } => self.on_undone(checkpoints, *open),
+            Event::Finished(finished) => self.on_finished(finished),
             Event::FinishFailed(failed) => self.finish_failure = Some(failed.clone()),
         }
+    }
+
+    fn note_time(&mut self, record: &Record) {
+        let at = record.at;
         self.started_at.get_or_insert(at);
         self.last_at = Some(at);
         // What a follower reads from a transcript has the number of the record before, and the time
@@ -638,6 +639,18 @@ impl Progress {
         self.settle(AttemptStanding::Failed(failed.clone()));
         self.doing = Doing::Between;
         self.last_failure = Some(failed.clone());
+    }
+
+    fn on_undone(&mut self, checkpoints: &[String], is_open: bool) {
+        self.on_moved(checkpoints);
+        if is_open {
+            self.finish = None;
+        }
+    }
+
+    fn on_finished(&mut self, finished: &Finished) {
+        self.finish = Some(finished.clone());
+        self.finish_failure = None;
     }
 
     fn on_run_ended(&mut self, ended: &RunEnded, at: Timestamp) {
