@@ -137,6 +137,7 @@ fn faces_of(sandbox: &Sandbox, run: &[&str], code: i32) -> Vec<(&'static str, St
         ("log last", &["log", "last"]),
         ("log last --json", &["log", "last", "--json"]),
         ("log last --markdown", &["log", "last", "--markdown"]),
+        ("doctor", &["doctor"]),
     ] {
         let text = sandbox.run(args).ends_with(0).stdout;
         faces.push((name, text.replace("\\`", "`")));

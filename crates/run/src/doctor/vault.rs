@@ -9,6 +9,7 @@ use super::{Finding, Place, Scope};
 use crate::engine::start::recorded;
 use crate::failure::{Failure, chain};
 use crate::records::event::FinishChoice;
+use crate::records::progress::NO_GATES;
 use crate::records::state::{RunState, with_finish};
 use crate::settings::Settings;
 use crate::status::Status;
@@ -167,9 +168,13 @@ fn of_status(status: &Status) -> Option<Finding> {
     let (change, state) = (status.change.as_ref()?, status.state?);
     let headline = with_finish(&status.headline, status.finish);
     let stories = status.stories.in_full();
-    let message = format!("`{change}`: {headline}; {stories}");
+    let mut message = format!("`{change}`: {headline}; {stories}");
+    let unverified = unverified(status);
+    if let Some(unverified) = &unverified {
+        message = format!("{message}; {unverified}");
+    }
     let is_decided = status.finish.is_some_and(|it| it != FinishChoice::Keep);
-    let is_done = matches!(state, RunState::Done | RunState::StoryDone);
+    let is_done = matches!(state, RunState::Done | RunState::StoryDone) && unverified.is_none();
     if state.is_live() || is_decided || is_done {
         return Some(Finding::good("run", message));
     }
@@ -183,6 +188,13 @@ fn of_status(status: &Status) -> Option<Finding> {
         Some(next) => finding.hint(format!("`{}` {}", next.command, next.why)),
         None => finding,
     })
+}
+
+/// What keeps the work from being verified, unless the headline says it, or the finding about gates.
+fn unverified(status: &Status) -> Option<&String> {
+    let unverified = status.unverified.as_ref()?;
+    let is_said = unverified == NO_GATES || status.headline.ends_with(unverified.as_str());
+    (!is_said).then_some(unverified)
 }
 
 fn processes(place: &Place<'_>, looked: &Look) -> Option<Finding> {

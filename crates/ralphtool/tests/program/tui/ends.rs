@@ -3,9 +3,9 @@
 use pretty_assertions::assert_eq;
 
 use crate::sandbox::{GOOD, Sandbox, TASKS};
-use crate::terminal::Key;
+use crate::terminal::{Key, Terminal};
 use crate::tui::stage::{
-    all_ticked, asks, chooses, ends, leaves, leaves_by, open, presses_until, release,
+    all_ticked, asks, chooses, command, ends, leaves, leaves_by, open, presses_until, release,
 };
 
 /// Fails until the test creates the file `help`.
@@ -59,7 +59,10 @@ fn the_choice_is_made_with_arrows_too() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);
     terminal.waits_for("c  Cleanup");
-    assert!(terminal.find("▌").is_none(), "nothing is selected");
+    // The bar of a story's time may end in the same character.
+    let is_selected = |line: &str| line.trim_start().starts_with('▌');
+    let screen = terminal.screen();
+    assert!(!screen.lines().any(is_selected), "{screen}");
     terminal.key(Key::Down);
     terminal.waits_for("▌ c  Cleanup");
     terminal.key(Key::Down);
@@ -230,4 +233,31 @@ fn the_commits_are_squashed_by_key() {
     assert_eq!(sandbox.branch(), "ralph/c");
     assert_eq!(sandbox.git("rev-list --count main..ralph/c"), "1\n");
     assert_eq!(sandbox.tasks_now(), all_ticked());
+}
+
+#[test]
+fn the_screens_say_that_work_is_not_verified() {
+    let red = "gate `tests` red since before the run";
+    let not_run = "gate `tests` has not run yet: it runs when every story is done";
+    for (key, args, code, words) in [
+        ("", &["loop", "c"][..], 1, red),
+        ("allow_red = true", &["loop", "c"], 0, red),
+        ("when = \"end\"", &["loop", "c", "--story", "1"], 0, not_run),
+    ] {
+        let sandbox = Sandbox::new();
+        let gate = format!("[[gate]]\nname = \"tests\"\nrun = \"exit 3\"\n{key}\n");
+        sandbox.config_and("", &gate);
+        sandbox.git("commit -qam gate");
+        let mut terminal = open(&sandbox, args);
+        terminal.waits_for("c  Cleanup");
+        terminal.waits_for(words);
+        chooses(&terminal, "b", "On ralph/c with checkpoint commits");
+        terminal.keys("q");
+        ends(&mut terminal, code);
+        let mut list = Terminal::start(&command(&sandbox, &[]), 40, 240);
+        list.waits_for("last run");
+        list.waits_for(words);
+        list.keys("q");
+        ends(&mut list, 0);
+    }
 }
