@@ -2,18 +2,21 @@
 //! shows the plan of it.
 
 pub(crate) mod dry_run;
+pub(crate) mod nothing_to_run;
 pub(crate) mod trust;
 
 use std::io::Write as _;
 use std::path::Path;
 
+use self::nothing_to_run::NothingToRun;
 use crate::console::context::{Context, unfit};
 use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::ui::plain::Verbosity;
 use crate::ui::style::DIM;
+use crate::ui::words;
 use ralph_base::ids::StoryId;
-use ralph_plan::change::{Change, SourceKind};
+use ralph_plan::change::{Change, SourceKind, Story};
 use ralph_plan::source::{self, Surroundings};
 use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_run::engine::entry::{Entry, StartMode, WantedChange};
@@ -92,7 +95,7 @@ impl<'a> RunRequest<'a> {
     }
 
     /// The change that is asked for, as far as it can be told before a switch to another branch.
-    fn wanted(&self, surroundings: &Surroundings) -> Option<(String, Option<String>)> {
+    fn wanted(&self, surroundings: &Surroundings) -> Option<Wanted> {
         let (name, change) = match self.change {
             ChangeSelector::Named(target) => (
                 Some(source::name_of(target, surroundings)),
@@ -101,19 +104,56 @@ impl<'a> RunRequest<'a> {
             ChangeSelector::OnlyOpen => (None, only_change(surroundings).ok()),
             ChangeSelector::LastRun => (None, None),
         };
-        let place = change.as_ref().and_then(source::place_of);
-        let name = change.map(|change| change.name).or(name)?;
-        Some((name, place))
+        let Some(change) = change else {
+            return Some(Wanted {
+                name: name?,
+                place: None,
+                stories: Vec::new(),
+            });
+        };
+        Some(Wanted::of(change))
+    }
+
+    /// What to type to ask for a change again.
+    fn target(&self, change: &str) -> String {
+        let typed = match self.change {
+            ChangeSelector::Named(target) => target,
+            ChangeSelector::OnlyOpen | ChangeSelector::LastRun => change,
+        };
+        words::shell(typed)
+    }
+}
+
+/// A change that is asked for, before its run is found.
+struct Wanted {
+    name: String,
+    place: Option<String>,
+    stories: Vec<Story>,
+}
+
+impl Wanted {
+    fn of(change: Change) -> Self {
+        Self {
+            place: source::place_of(&change),
+            name: change.name,
+            stories: change.stories,
+        }
+    }
+
+    fn as_change(&self) -> WantedChange<'_> {
+        WantedChange {
+            name: &self.name,
+            place: self.place.as_deref(),
+            stories: &self.stories,
+        }
     }
 }
 
 /// What comes of a request.
 pub(crate) enum LaunchOutcome {
     Ready(Box<PreparedRun>),
-    /// There is nothing left to do in the change. The lines say what was repaired before.
-    NothingLeft(Box<Change>, Vec<String>),
-    /// All stories are done, on a branch where HEAD is not. The text says which.
-    DoneElsewhere(String, Vec<String>),
+    /// There is nothing left to do in the change.
+    Nothing(Box<NothingToRun>),
     /// The screen has to ask first. The lines say what was repaired before.
     Asks(Box<TrustQuestion>, Vec<String>),
 }
@@ -150,10 +190,7 @@ fn enter(
 ) -> Result<LaunchOutcome, Failure> {
     request.last_run(|| Ok(vault.last_run()))?;
     let wanted = request.wanted(&context.surroundings()?);
-    let change = wanted.as_ref().map(|(name, place)| WantedChange {
-        name,
-        place: place.as_deref(),
-    });
+    let change = wanted.as_ref().map(Wanted::as_change);
     let nothing_asked = change.is_none() && !matches!(request.change, ChangeSelector::LastRun);
     if nothing_asked {
         // Says what there is instead.
@@ -164,28 +201,23 @@ fn enter(
     match entry {
         Entry::New => prepare_in(vault, repaired, request, context, false),
         Entry::Resume => prepare_in(vault, repaired, request, context, true),
-        Entry::DoneOnBranch {
-            change,
-            branch,
-            stories,
-        } if matches!(request.change, ChangeSelector::LastRun) => {
-            let done = all_done(&change, &branch, stories);
-            Err(
-                Failure::refused(format!("there is nothing to resume: {done}"))
-                    .hint("`ralphtool finish` ends the run")
-                    .hint(format!(
-                        "`git switch {branch}` first, to run its gates again"
-                    )),
-            )
+        Entry::DoneOnBranch(done) if matches!(request.change, ChangeSelector::LastRun) => {
+            Err(Failure::refused(format!(
+                "there is nothing to resume: {}",
+                all_done(&done)
+            ))
+            .hint(format!(
+                "`git switch {}` first, to finish it with `ralphtool finish` or to run the gates at \
+                 the end again with `ralphtool resume`",
+                words::shell(&done.branch)
+            )))
         }
-        Entry::DoneOnBranch {
-            change,
-            branch,
-            stories,
-        } => Ok(LaunchOutcome::DoneElsewhere(
-            all_done(&change, &branch, stories),
-            std::mem::take(repaired),
-        )),
+        Entry::DoneOnBranch(done) => {
+            let target = request.target(&done.change);
+            let mut nothing = NothingToRun::elsewhere(*done, &target);
+            nothing.repaired = std::mem::take(repaired);
+            Ok(LaunchOutcome::Nothing(Box::new(nothing)))
+        }
     }
 }
 
@@ -285,10 +317,16 @@ fn prepare_in(
         environment: context.environment.clone(),
         attended: request.attended,
     };
-    Ok(match PreparedRun::new(vault, run)? {
-        Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
-        None => LaunchOutcome::NothingLeft(Box::new(inputs.change), repaired.to_vec()),
-    })
+    let done = match inputs.change.next_open() {
+        Some(_) => None,
+        None => vault.done_here(Wanted::of(inputs.change.clone()).as_change())?,
+    };
+    if let Some(prepared) = PreparedRun::new(vault, run)? {
+        return Ok(LaunchOutcome::Ready(Box::new(prepared)));
+    }
+    let mut nothing = NothingToRun::here(&inputs.change, done);
+    nothing.repaired = repaired.to_vec();
+    Ok(LaunchOutcome::Nothing(Box::new(nothing)))
 }
 
 /// Asks the user to allow what the repository's own file asks for. Returns the question if the screen

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::reporter;
@@ -13,10 +14,11 @@ use crate::console::context::Context;
 use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::runtime::on_runtime;
+use crate::launch::nothing_to_run::NothingToRun;
 use crate::launch::{self, LaunchOutcome, RunRequest, dry_run};
 use crate::tui::session;
-use crate::ui::{Reporter, bell, words};
-use ralph_plan::change::Change;
+use crate::ui::page::Page;
+use crate::ui::{Reporter, bell};
 use ralph_run::engine::RecordSink;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
@@ -39,17 +41,9 @@ pub(super) fn run(request: &RunRequest<'_>, context: &Context) -> Result<ExitCod
 
 async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     // To find the time zone for the first time means to list all there are; git is at work meanwhile.
-    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
+    drop(tokio::task::spawn_blocking(TimeZone::system));
     match launch::prepare(request, context).await? {
-        LaunchOutcome::NothingLeft(change, repaired) => {
-            nothing_left(&change, request.flags, repaired)
-        }
-        LaunchOutcome::DoneElsewhere(text, mut lines) => {
-            lines.push(text);
-            lines.push("`ralphtool finish --cleanup` brings the work to your branch".to_owned());
-            lines.push("`ralphtool loop CHANGE --fresh` starts over".to_owned());
-            nothing_to_run(&lines, request.flags)
-        }
+        LaunchOutcome::Nothing(nothing) => nothing_to_run(&nothing, request.flags, context),
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
         LaunchOutcome::Ready(ready) if request.attended => {
@@ -64,22 +58,26 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     }
 }
 
-fn nothing_left(
-    change: &Change,
+/// Says that nothing is left; the exit code is that of the run that did the work.
+fn nothing_to_run(
+    nothing: &NothingToRun,
     flags: &RunArguments,
-    mut lines: Vec<String>,
+    context: &Context,
 ) -> Result<ExitCode, Failure> {
-    let tally = change.story_tally();
-    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
-    nothing_to_run(&lines, flags)
-}
-
-fn nothing_to_run(lines: &[String], flags: &RunArguments) -> Result<ExitCode, Failure> {
+    let zone = TimeZone::system();
     if flags.json {
-        // Only records may appear on stdout, and no run took place.
-        return Ok(ExitCode::SUCCESS);
+        // Only records may appear on stdout: the last one of that run, if there is one.
+        if let Some(record) = nothing.record() {
+            let mut page = Page::new(context.paint_for(&std::io::stderr()));
+            nothing.write(&mut page, &zone);
+            // There is nowhere else to report a failure.
+            let _ = std::io::stderr().write_all(page.text.as_bytes());
+            output::json_line(record)?;
+        }
+    } else {
+        output::page(context, |page| nothing.write(page, &zone))?;
     }
-    output::print(format!("{}\n", lines.join("\n")).as_bytes())
+    Ok(nothing.exit_code().into())
 }
 
 /// Runs what is ready while a reporter shows it, and a listener calls the user; gives the run's

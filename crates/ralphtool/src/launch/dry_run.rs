@@ -52,13 +52,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
         let what = match &forecast.entry {
-            Ok(Entry::DoneOnBranch {
-                change,
-                branch,
-                stories,
-            }) => {
-                return page.line(all_done(&clean(change), &clean(branch), *stories));
-            }
+            Ok(Entry::DoneOnBranch(done)) => return page.line(clean(&all_done(done))),
             Ok(Entry::Resume) => "the run of `{}` would be resumed; nothing is touched",
             _ => "`{}` would be run; nothing is touched",
         };

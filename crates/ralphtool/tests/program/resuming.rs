@@ -153,15 +153,20 @@ fn a_change_whose_run_is_done_is_not_done_again() {
     let sandbox = first_story_done();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let nothing = sandbox.run(&["loop", "c"]).ends_with(0);
-    assert_eq!(nothing.stdout, "`c`: nothing left to do, 2 stories done\n");
+    assert_eq!(
+        nothing.stdout,
+        "`c`: nothing left to do, 2 stories done\n  ! no gates: the agent's word is the only check\n"
+    );
     sandbox.git("switch -q main");
     let before = seen(&sandbox);
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(
         output.stdout,
-        "`c`: all 2 stories are done, on `ralph/c`\n\
-         `ralphtool finish --cleanup` brings the work to your branch\n\
-         `ralphtool loop CHANGE --fresh` starts over\n"
+        "`c`: all 2 stories are done, on `ralph/c`\n  \
+         ! no gates: the agent's word is the only check\n\
+         `git switch ralph/c`, then `ralphtool finish --cleanup`: returns to main with the work as \
+         uncommitted changes\n\
+         `ralphtool loop c --fresh` starts over\n"
     );
     assert_eq!(seen(&sandbox), before);
     assert_eq!(started(&sandbox), "1 2 ");
@@ -169,6 +174,93 @@ fn a_change_whose_run_is_done_is_not_done_again() {
         &refused(&sandbox, &["resume"]),
         "there is nothing to resume: `c`: all 2 stories are done, on `ralph/c`",
     );
+    // What is printed works.
+    sandbox.git("switch -q ralph/c");
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+}
+
+#[test]
+fn work_that_is_not_verified_is_not_verified_by_a_second_start() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[[gate]]\nname = \"no\"\nrun = \"exit 3\"\n");
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    let headline = "its run ended: done, but not verified: gate `no` red since before the run\n";
+    let nothing = sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(
+        nothing.stdout,
+        format!("`c`: nothing left to do, 2 stories done\n{headline}")
+    );
+    let ended = sandbox.events_named("run_ended");
+    let nothing = sandbox.run(&["loop", "c", "--json"]).ends_with(1);
+    assert_eq!(sandbox::records(&nothing.stdout), ended);
+    sandbox.git("switch -q --discard-changes main");
+    let before = seen(&sandbox);
+    let nothing = sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(
+        nothing.stdout.lines().take(2).collect::<Vec<_>>(),
+        [
+            "`c`: all 2 stories are done, on `ralph/c`",
+            headline.trim_end()
+        ]
+    );
+    let nothing = sandbox.run(&["loop", "c", "--json"]).ends_with(1);
+    assert_eq!(sandbox::records(&nothing.stdout), ended);
+    assert_eq!(seen(&sandbox), before);
+}
+
+/// A run of `c` that is done, on its branch, and a third story that is only on `main`.
+fn third_story_on_main() -> Sandbox {
+    let sandbox = first_story_done();
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.git("switch -q main");
+    sandbox.tasks(&format!("{TASKS}\n## 3. Third\n- [ ] 3.1 Do e\n"));
+    sandbox.git("commit -qam third");
+    sandbox
+}
+
+#[test]
+fn a_story_that_the_run_did_not_have_is_not_said_to_be_done() {
+    let sandbox = third_story_on_main();
+    for args in [
+        &["loop", "c"][..],
+        &["loop", "c", "--story", "3"],
+        &["loop"],
+    ] {
+        assert_eq!(
+            refused(&sandbox, args),
+            "error: story 3 of `c` has tasks on `main` that its run did not have, and the work of the \
+             run is on `ralph/c`\n  \
+             hint: `git switch ralph/c` and add them to the plan there; then `ralphtool resume` does \
+             them\n  \
+             hint: or `git merge ralph/c` here, with the boxes of both plans; then `ralphtool loop c` does \
+             them in a new run\n"
+        );
+    }
+    // Another story gets a task.
+    sandbox.tasks(&TASKS.replace("## 2", "- [ ] 1.3 Do more\n\n## 2"));
+    has(
+        &refused(&sandbox, &["loop", "c"]),
+        "story 1 of `c` has tasks on `main`",
+    );
+}
+
+#[test]
+fn a_story_that_the_run_did_not_have_is_done_after_a_merge_or_on_its_branch() {
+    let third = "\n## 3. Third\n- [ ] 3.1 Do e\n";
+    let sandbox = third_story_on_main();
+    let mut merge = sandbox.command("git");
+    merge.args(["merge", "ralph/c"]).output().unwrap();
+    sandbox.tasks(&format!("{}{third}", TASKS.replace("[ ]", "[x]")));
+    sandbox.git("commit -qam merged");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 3 ");
+
+    let sandbox = third_story_on_main();
+    sandbox.git("switch -q ralph/c");
+    sandbox.tasks(&format!("{}{third}", sandbox.tasks_now()));
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 3 ");
 }
 
 #[test]

@@ -7,9 +7,12 @@ use super::gaps::fill_gaps;
 use super::repair::{OpenVault, not_repaired, other_plan, other_run};
 use super::{chain, outside};
 use crate::failure::Failure;
-use crate::records::event::{Event, FinishChoice};
+use crate::records::event::{Event, FinishChoice, Outcome, Record};
 use crate::records::file;
 use crate::records::progress::Progress;
+use ralph_base::ids::StoryId;
+use ralph_base::shell::quoted;
+use ralph_plan::change::{Story, StoryState};
 use ralph_vault::{Failed, MessageTemplate, OpenRun, Place, Session, Settled, Standing};
 
 /// How an earlier run is treated. By default a run of the same change is resumed.
@@ -27,6 +30,8 @@ pub struct WantedChange<'a> {
     pub name: &'a str,
     /// Where it is read from, where that is known.
     pub place: Option<&'a str>,
+    /// Its stories where HEAD is; empty where its plan is not there.
+    pub stories: &'a [Story],
 }
 
 impl WantedChange<'_> {
@@ -38,18 +43,93 @@ impl WantedChange<'_> {
 }
 
 /// What a start begins with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
     /// A new run.
     New,
     /// The last run, whose branch HEAD is on.
     Resume,
     /// Nothing: all stories are done, on a branch where HEAD is not.
-    DoneOnBranch {
-        change: String,
-        branch: String,
-        stories: usize,
-    },
+    DoneOnBranch(Box<DoneRun>),
+}
+
+/// A kept run without open stories.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoneRun {
+    pub change: String,
+    pub branch: String,
+    /// Where HEAD was when it began, as people say it.
+    pub original: String,
+    pub progress: Progress,
+    /// Why it ended.
+    pub outcome: Outcome,
+    /// The record that says so.
+    pub record: Record,
+}
+
+impl DoneRun {
+    /// Reads it from the records of the run; none where a story is open.
+    fn read(standing: &Standing, vault: &Path) -> Option<Self> {
+        let folder = vault.join("runs").join(&standing.run.run.0);
+        let records = file::read(&folder).ok().flatten()?.records;
+        let progress = Progress::of(&records);
+        let ended = progress.ended.clone()?;
+        // Old records do not list the stories.
+        let is_complete = if progress.stories.is_empty() {
+            ended.stories_total > 0 && ended.stories_done >= ended.stories_total
+        } else {
+            !progress.has_open_stories()
+        };
+        // A rewind takes stories away, and old records do not say so.
+        let mut done = progress.stories.iter().filter(|it| !it.commits.is_empty());
+        let all_there = done.all(|it| standing.left.stories.contains(&it.id));
+        if !is_complete || !all_there {
+            return None;
+        }
+        let mut ends = records.into_iter().rev();
+        let record = ends.find(|it| matches!(it.event, Event::RunEnded(_)))?;
+        Some(Self {
+            change: standing.run.change.clone(),
+            branch: standing.run.branch.clone(),
+            original: standing.left.original.clone(),
+            progress,
+            outcome: ended.outcome,
+            record,
+        })
+    }
+
+    /// The first open story of a plan that the run did not have, or not with all of its tasks.
+    fn lacks<'a>(&self, stories: &'a [Story]) -> Option<&'a StoryId> {
+        let known = &self.progress.stories;
+        // Old records list neither stories nor their tasks.
+        let is_known = |story: &Story| {
+            let mut same = known.iter().filter(|it| it.id == story.id);
+            let has_all = |total: usize| total == 0 || story.tasks.len() <= total;
+            known.is_empty() || same.any(|it| has_all(it.tasks_total))
+        };
+        let mut open = stories.iter().filter(|it| it.state == StoryState::Open);
+        open.find(|it| !is_known(it)).map(|it| &it.id)
+    }
+
+    /// A plan has more to do where HEAD is: the branch does not have that, and HEAD not the work.
+    fn refuse_without(&self, story: &StoryId, head: &str) -> Failure {
+        let Self { change, branch, .. } = self;
+        let word = |name: &str| quoted(Path::new(name));
+        Failure::refused(format!(
+            "story {story} of `{change}` has tasks on `{head}` that its run did not have, and the work \
+             of the run is on `{branch}`"
+        ))
+        .hint(format!(
+            "`git switch {}` and add them to the plan there; then `ralphtool resume` does them",
+            word(branch)
+        ))
+        .hint(format!(
+            "or `git merge {}` here, with the boxes of both plans; then `ralphtool loop {}` does them in \
+             a new run",
+            word(branch),
+            word(change)
+        ))
+    }
 }
 
 impl OpenVault {
@@ -64,7 +144,7 @@ impl OpenVault {
             return Ok((self.leave_last(mode.on_top)?, Entry::New));
         }
         let entry = self.entry(change)?;
-        if entry == Entry::Resume
+        if matches!(entry, Entry::Resume)
             && let Some(switched) = self.session.switch_back()?
         {
             self.repaired.push(Event::Recovered {
@@ -76,13 +156,26 @@ impl OpenVault {
     }
 
     fn entry(&self, change: Option<WantedChange<'_>>) -> Result<Entry, Failure> {
-        let vault = self.session.vault();
-        let standing = vault.standing()?;
-        let standing = standing.map(|it| Standing {
+        let standing = self.standing()?;
+        let vault = self.session.vault().vault_folder();
+        entry_by(standing.as_ref(), change, vault)
+    }
+
+    /// The kept run of a change whose branch HEAD is on, if no story is open in it.
+    pub fn done_here(&self, change: WantedChange<'_>) -> Result<Option<DoneRun>, Failure> {
+        let is_here =
+            |it: &Standing| it.place == Place::OnBranch && !it.is_open && change.is_of(&it.run);
+        let standing = self.standing()?.filter(is_here);
+        let vault = self.session.vault().vault_folder();
+        Ok(standing.and_then(|it| DoneRun::read(&it, vault)))
+    }
+
+    fn standing(&self) -> Result<Option<Standing>, Failure> {
+        let standing = self.session.vault().standing()?;
+        Ok(standing.map(|it| Standing {
             run: self.here(it.run),
             ..it
-        });
-        entry_by(standing.as_ref(), change, vault.vault_folder())
+        }))
     }
 
     /// Ends the last run with its branch kept; where HEAD is on it, goes back to where it began,
@@ -145,25 +238,14 @@ pub(crate) fn entry_by(
         return Ok(Entry::New);
     }
     let is_away = standing.place != Place::OnBranch && !standing.is_open;
-    let done = is_away.then(|| stories_of_done(standing, vault)).flatten();
-    Ok(done.map_or(Entry::Resume, |stories| Entry::DoneOnBranch {
-        change: run.change.clone(),
-        branch: run.branch.clone(),
-        stories,
-    }))
-}
-
-/// How many stories a run has, if all are done.
-fn stories_of_done(standing: &Standing, vault: &Path) -> Option<usize> {
-    let folder = vault.join("runs").join(&standing.run.run.0);
-    let records = file::read(&folder).ok().flatten()?;
-    let progress = Progress::of(&records.records);
-    let ended = progress.ended.as_ref()?;
-    // A rewind takes stories away, and the record does not say so.
-    let mut done = progress.stories.iter().filter(|it| !it.commits.is_empty());
-    let is_complete = ended.stories_total > 0 && ended.stories_done >= ended.stories_total;
-    let all_there = done.all(|it| standing.left.stories.contains(&it.id));
-    (is_complete && all_there).then_some(ended.stories_total)
+    let done = is_away.then(|| DoneRun::read(standing, vault)).flatten();
+    let Some(done) = done else {
+        return Ok(Entry::Resume);
+    };
+    match wanted.and_then(|change| done.lacks(change.stories)) {
+        Some(story) => Err(done.refuse_without(story, &standing.head)),
+        None => Ok(Entry::DoneOnBranch(Box::new(done))),
+    }
 }
 
 fn keep(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {

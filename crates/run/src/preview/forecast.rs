@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Remark;
 use crate::engine::branch_name::branch_name;
-use crate::engine::entry::{Entry, StartMode, WantedChange, entry_by};
+use crate::engine::entry::{DoneRun, Entry, StartMode, WantedChange, entry_by};
 use crate::failure::{Failure, chain};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
@@ -57,6 +57,7 @@ impl Forecast {
         let wanted = WantedChange {
             name: &change.name,
             place: place.as_deref(),
+            stories: &change.stories,
         };
         let entry = if mode.fresh {
             Ok(Entry::New)
@@ -94,7 +95,7 @@ impl Forecast {
     /// Whether a run of this change came before, which a fresh start would leave.
     pub fn has_earlier_run(&self) -> bool {
         let is_known = self.runs.on(&self.branch).is_some();
-        is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch { .. }))
+        is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch(_)))
     }
 
     /// Why a new run could not have its branch.
@@ -132,15 +133,8 @@ impl Forecast {
                 let hints = failure.hints().join("; ");
                 Some(Remark::stops(chain(failure)).hint(hints))
             }
-            (
-                Ok(Entry::DoneOnBranch {
-                    change,
-                    branch,
-                    stories,
-                }),
-                _,
-            ) => Some(
-                Remark::stops(all_done(change, branch, *stories))
+            (Ok(Entry::DoneOnBranch(done)), _) => Some(
+                Remark::stops(all_done(done))
                     .hint("`ralphtool finish` ends the run; F starts over"),
             ),
             (Ok(Entry::Resume), Some(standing)) => Some(
@@ -159,7 +153,7 @@ impl Forecast {
     pub fn branch_line(&self) -> String {
         match (&self.entry, &self.standing) {
             (Ok(Entry::Resume), Some(standing)) => self.resumed(standing),
-            (Ok(Entry::DoneOnBranch { branch, .. }), _) => format!("`{branch}`"),
+            (Ok(Entry::DoneOnBranch(done)), _) => format!("`{}`", done.branch),
             _ => self.new_branch(),
         }
     }
@@ -194,9 +188,21 @@ impl Forecast {
 }
 
 /// All stories of a change are done, elsewhere.
-pub fn all_done(change: &str, branch: &str, stories: usize) -> String {
-    match stories {
-        1 => format!("`{change}`: the only story is done, on `{branch}`"),
-        stories => format!("`{change}`: all {stories} stories are done, on `{branch}`"),
+pub fn all_done(
+    DoneRun {
+        change,
+        branch,
+        progress,
+        ..
+    }: &DoneRun,
+) -> String {
+    match (progress.stories_done, progress.stories_total) {
+        (1, 1) => format!("`{change}`: the only story is done, on `{branch}`"),
+        (done, all) if done >= all => {
+            format!("`{change}`: all {all} stories are done, on `{branch}`")
+        }
+        (done, all) => format!(
+            "`{change}`: {done} of {all} stories are done and the rest deferred, on `{branch}`"
+        ),
     }
 }
