@@ -100,7 +100,7 @@ impl Action {
             Undone::Keep | Undone::Move(MoveKind::Undo) => Self::Finish {
                 choice: FinishChoice::Keep,
             },
-            Undone::Move(MoveKind::StartOver) => Self::StartOver,
+            Undone::Move(MoveKind::StartOver { .. }) => Self::StartOver,
             Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
                 story: story.clone(),
             },

@@ -11,13 +11,13 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use super::reporter;
 use crate::console::context::Context;
-use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::runtime::on_runtime;
 use crate::launch::nothing_to_run::NothingToRun;
 use crate::launch::{self, LaunchOutcome, RunRequest, dry_run};
 use crate::tui::session;
 use crate::ui::page::Page;
+use crate::ui::text::clean;
 use crate::ui::{Reporter, bell};
 use ralph_run::engine::RecordSink;
 use ralph_run::engine::prepare::PreparedRun;
@@ -43,7 +43,18 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     // To find the time zone for the first time means to list all there are; git is at work meanwhile.
     drop(tokio::task::spawn_blocking(TimeZone::system));
     match launch::prepare(request, context).await? {
-        LaunchOutcome::Nothing(nothing) => nothing_to_run(&nothing, request.flags, context),
+        LaunchOutcome::Nothing(nothing, repaired) => {
+            let write = |page: &mut Page| {
+                repaired.iter().for_each(|line| page.line(clean(line)));
+                nothing.write(page, &TimeZone::system());
+            };
+            if request.flags.json {
+                repeat_end(&nothing, context, write)?;
+            } else {
+                output::page(context, write)?;
+            }
+            Ok(nothing.exit_code().into())
+        }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
         LaunchOutcome::Ready(ready) if request.attended => {
@@ -58,26 +69,20 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     }
 }
 
-/// Says that nothing is left; the exit code is that of the run that did the work.
-fn nothing_to_run(
+/// Only records may appear on stdout: the last one of the run that did the work, if there is one.
+fn repeat_end(
     nothing: &NothingToRun,
-    flags: &RunArguments,
     context: &Context,
-) -> Result<ExitCode, Failure> {
-    let zone = TimeZone::system();
-    if flags.json {
-        // Only records may appear on stdout: the last one of that run, if there is one.
-        if let Some(record) = nothing.record() {
-            let mut page = Page::new(context.paint_for(&std::io::stderr()));
-            nothing.write(&mut page, &zone);
-            // There is nowhere else to report a failure.
-            let _ = std::io::stderr().write_all(page.text.as_bytes());
-            output::json_line(record)?;
-        }
-    } else {
-        output::page(context, |page| nothing.write(page, &zone))?;
-    }
-    Ok(nothing.exit_code().into())
+    write: impl FnOnce(&mut Page),
+) -> Result<(), Failure> {
+    let Some(record) = nothing.record() else {
+        return Ok(());
+    };
+    let mut page = Page::new(context.paint_for(&std::io::stderr()));
+    write(&mut page);
+    // There is nowhere else to report a failure.
+    let _ = std::io::stderr().write_all(page.text.as_bytes());
+    output::json_line(record).map(drop)
 }
 
 /// Runs what is ready while a reporter shows it, and a listener calls the user; gives the run's

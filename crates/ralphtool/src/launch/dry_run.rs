@@ -59,10 +59,11 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         page.styled(STRONG, what.replace("{}", &clean(&change.name)));
         page.facts(&facts(&forecast, settings), 10);
         let story = request.flags.story.as_deref();
-        let open = change
-            .stories
-            .iter()
-            .filter(|story| story.state == StoryState::Open && !forecast.is_done_in_run(&story.id));
+        let is_planned = |story: &&Story| {
+            let is_open = story.state == StoryState::Open && !forecast.is_done_in_run(&story.id);
+            is_open || forecast.is_redone(&story.id)
+        };
+        let open = change.stories.iter().filter(is_planned);
         let planned = open.filter(|it| story.is_none_or(|story| it.id.0 == story));
         write_stories(page, &planned.collect::<Vec<_>>());
         write_settings(page, settings, is_verbose);
@@ -88,7 +89,11 @@ fn write_stories(page: &mut Page, stories: &[&Story]) {
     page.heading(count(stories.len(), "story"));
     for story in stories {
         let id = page.paint(NAME, clean(&story.id.0));
-        let open = format!("{} open", count(story.open_tasks().count(), "task"));
+        let open = match story.open_tasks().count() {
+            // A fresh start opens the boxes of a story that is done.
+            0 => count(story.tasks.len(), "task"),
+            open => format!("{} open", count(open, "task")),
+        };
         let open = page.paint(DIM, open);
         page.line(format!("  {id} {}  {open}", clean(&story.title)));
     }

@@ -17,8 +17,6 @@ use ralph_run::records::outcome::Outcome;
 /// A change without open stories.
 #[derive(Debug)]
 pub(crate) struct NothingToRun {
-    /// What was repaired before.
-    pub(crate) repaired: Vec<String>,
     text: String,
     /// The run that did the stories, while its branch is there.
     done: Option<DoneRun>,
@@ -32,17 +30,27 @@ impl NothingToRun {
         let is_cut_short = done.as_ref().is_some_and(|done| !done.outcome.is_done());
         let hint = "`ralphtool resume` runs the gates at the end, if there are any";
         Self {
-            repaired: Vec::new(),
             text: words::nothing_left(&change.name, tally.done, tally.total),
             done,
             hints: is_cut_short.then(|| hint.to_owned()).into_iter().collect(),
         }
     }
 
+    /// Says that it is so on the branch of the last run, where HEAD is not.
+    pub(crate) fn on_branch(mut self, branch: Option<String>) -> Self {
+        let hint = branch.map(|branch| {
+            format!(
+                "that is so on the branch of its run: `git switch {}` goes there",
+                words::shell(&branch)
+            )
+        });
+        self.hints.extend(hint);
+        self
+    }
+
     /// All is done on a branch where HEAD is not; `target` is what the user calls the change.
     pub(crate) fn elsewhere(done: DoneRun, target: &str) -> Self {
         Self {
-            repaired: Vec::new(),
             text: all_done(&done),
             hints: vec![
                 format!(
@@ -70,9 +78,6 @@ impl NothingToRun {
 
     /// Writes what is done, how that run ended, and what to type.
     pub(crate) fn write(&self, page: &mut Page, zone: &TimeZone) {
-        for line in &self.repaired {
-            page.line(clean(line));
-        }
         page.line(clean(&self.text));
         if let Some(done) = &self.done {
             if let Some(ending) = ending(done, zone) {

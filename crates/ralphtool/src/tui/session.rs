@@ -254,7 +254,7 @@ impl Session {
         };
         match Box::pin(launch::prepare(&request, context)).await {
             Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
-            Ok(LaunchOutcome::Nothing(nothing)) => {
+            Ok(LaunchOutcome::Nothing(nothing, _)) => {
                 let failure = nothing.as_failure(&TimeZone::system());
                 failure.map_or(RunOver::NothingLeft, |failure| {
                     RunOver::Failed(lookup::error_text(failure))

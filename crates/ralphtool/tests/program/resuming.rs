@@ -374,6 +374,108 @@ fn a_fresh_start_is_refused_where_the_original_branch_has_moved() {
     );
 }
 
+// ---- refused, with nothing moved
+
+/// Ways to ask for a run that is refused only where its plan and settings are read.
+const REFUSED: [&[&str]; 3] = [
+    &["--gate", "no-such-program"],
+    &["--story", "9"],
+    &["--agent", "nosuch"],
+];
+
+#[test]
+fn a_fresh_start_that_is_refused_moves_nothing() {
+    let sandbox = first_story_done();
+    sandbox.make_dirty();
+    let journal = || sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+    let before = journal();
+    for flags in REFUSED {
+        let told = refused(&sandbox, &[&["loop", "c", "--fresh"], flags].concat());
+        assert!(!told.contains("returned to"), "{told}");
+    }
+    assert_eq!(journal(), before);
+    // The run is as it was: it can be resumed, and what is undone is what was done before.
+    sandbox.run(&["undo"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 ");
+}
+
+#[test]
+fn a_fresh_start_with_settings_that_are_not_allowed_moves_nothing() {
+    let sandbox = first_story_done();
+    sandbox.config("max_retries = 1");
+    let before = seen(&sandbox);
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.args(["loop", "c", "--fresh"]);
+    command.env_remove("RALPHTOOL_TRUST");
+    sandbox.start_command(command).end().ends_with(2);
+    assert_eq!(seen(&sandbox), before);
+}
+
+#[test]
+fn a_resumption_that_is_refused_goes_back_to_the_branch_head_was_on() {
+    for place in ["switch -q main", "switch -q --detach main"] {
+        let sandbox = first_story_done();
+        sandbox.git(place);
+        sandbox.write("mine.txt", "mine\n");
+        sandbox.write("a.txt", "mine\n");
+        sandbox.git("add a.txt");
+        for flags in REFUSED {
+            refused(&sandbox, &[&["loop", "c"], flags].concat());
+        }
+        refused(&sandbox, &["resume", "--gate", "no-such-program"]);
+    }
+}
+
+#[test]
+fn an_unfinished_run_stays_unfinished_where_a_fresh_start_is_refused() {
+    let sandbox = killed_in_story_2();
+    // What was interrupted is repaired first.
+    sandbox.run(&["rewind", "none"]).ends_with(2);
+    for place in ["ralph/c", "main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        for flags in REFUSED {
+            refused(&sandbox, &[&["loop", "c", "--fresh"], flags].concat());
+        }
+        let status = sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+        has(&status, "\"open\": true");
+    }
+    sandbox.agent(GOOD);
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(sandbox.commits().len(), 3);
+}
+
+/// A run whose first story is done, and whose program was killed in the second one.
+fn killed_in_story_2() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "[ $RALPHTOOL_STORY = 1 ] || {{ touch $root/ready; sleep 60; }}\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    let ready = sandbox.root.join("ready");
+    sandbox::until("the second story", || sandbox::there(&ready));
+    running.kill_all();
+    running.end();
+    sandbox
+}
+
+#[test]
+fn a_fresh_start_is_refused_before_it_moves_where_the_user_has_committed_to_the_branch() {
+    let sandbox = first_story_done();
+    sandbox.git("commit -q --allow-empty -m mine");
+    let told = refused(&sandbox, &["loop", "c", "--fresh"]);
+    has(&told, "the branch `ralph/c` has commits that the run ");
+    has(
+        &told,
+        "rename it, with HEAD elsewhere: `git switch main`, `git branch -m ralph/c ralph/c-old`",
+    );
+    sandbox.git("switch -q main");
+    sandbox.git("branch -m ralph/c ralph/c-old");
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 1 2 ");
+    assert_eq!(sandbox.git("log --format=%s -1 ralph/c-old"), "mine\n");
+}
+
 // ---- branches of the user's
 
 #[test]

@@ -13,7 +13,10 @@ use crate::records::progress::Progress;
 use ralph_base::ids::StoryId;
 use ralph_base::shell::quoted;
 use ralph_plan::change::{Story, StoryState};
-use ralph_vault::{Failed, MessageTemplate, OpenRun, Place, Session, Settled, Standing};
+use ralph_vault::{
+    Failed, HeadPlace, Leaving, MessageTemplate, OpenRun, RunPlace, Session, Settled, Standing,
+    SwitchedBack,
+};
 
 /// How an earlier run is treated. By default a run of the same change is resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub struct WantedChange<'a> {
 
 impl WantedChange<'_> {
     /// Whether a run was one of this change. Plans in several places can have one name.
-    fn is_of(&self, run: &OpenRun) -> bool {
+    pub(crate) fn is_of(&self, run: &OpenRun) -> bool {
         let places = self.place.zip(run.plan.as_deref());
         self.name == run.change && places.is_none_or(|(place, plan)| place == plan)
     }
@@ -132,6 +135,30 @@ impl DoneRun {
     }
 }
 
+/// What a start has moved to have settings and plan of where its run begins. If no run comes of it,
+/// all of it is taken back.
+#[derive(Debug)]
+pub(super) struct Departure {
+    /// What was moved.
+    pub(super) event: Event,
+    way_back: WayBack,
+}
+
+#[derive(Debug)]
+enum WayBack {
+    /// HEAD was switched by git.
+    Switch(SwitchedBack),
+    /// The last run was left.
+    Undo(LeftRun),
+}
+
+/// How the last run was before it was left.
+#[derive(Debug)]
+enum LeftRun {
+    Open,
+    Kept,
+}
+
 impl OpenVault {
     /// Decides how to start, and moves HEAD where the run needs it.
     /// Without a change, that of the last run is meant.
@@ -141,18 +168,55 @@ impl OpenVault {
         mode: StartMode,
     ) -> Result<(Self, Entry), Failure> {
         if mode.fresh {
-            return Ok((self.leave_last(mode.on_top)?, Entry::New));
+            return Ok((self.leave_last(change, mode.on_top)?, Entry::New));
         }
         let entry = self.entry(change)?;
         if matches!(entry, Entry::Resume)
             && let Some(switched) = self.session.switch_back()?
         {
-            self.repaired.push(Event::Recovered {
-                found: format!("HEAD was on `{}`", switched.from),
-                done: format!("switched to `{}`, where the run is", switched.to),
+            self.departure = Some(Departure {
+                event: Event::Recovered {
+                    found: format!("HEAD was on `{}`", switched.from.shown()),
+                    done: format!("switched to `{}`, where the run is", switched.to),
+                },
+                way_back: WayBack::Switch(switched),
             });
         }
         Ok((self, entry))
+    }
+
+    /// The branch of the last run, where the start has switched to it.
+    pub fn switched_to(&self) -> Option<&str> {
+        match self.departure.as_ref().map(|it| &it.way_back) {
+            Some(WayBack::Switch(switched)) => Some(&switched.to),
+            _ => None,
+        }
+    }
+
+    /// Goes back to where everything was before [`Self::enter`]: no run comes of the start.
+    pub fn take_back(mut self) -> Result<(), Failure> {
+        match self.departure.take().map(|it| it.way_back) {
+            None => Ok(()),
+            Some(WayBack::Switch(switched)) => Ok(self.session.switch_again(&switched)?),
+            Some(WayBack::Undo(left)) => {
+                let mut session = undo(self.session)?;
+                if matches!(left, LeftRun::Kept) {
+                    session = keep(session)?;
+                }
+                complete_record(&session)
+            }
+        }
+    }
+
+    /// A refusal touches nothing.
+    pub fn refuse(self, failure: Failure) -> Failure {
+        match self.take_back() {
+            Ok(()) => failure,
+            Err(stuck) => stuck
+                .hints()
+                .iter()
+                .fold(failure.hint(chain(&stuck)), |all, hint| all.hint(hint)),
+        }
     }
 
     fn entry(&self, change: Option<WantedChange<'_>>) -> Result<Entry, Failure> {
@@ -163,55 +227,82 @@ impl OpenVault {
 
     /// The kept run of a change whose branch HEAD is on, if no story is open in it.
     pub fn done_here(&self, change: WantedChange<'_>) -> Result<Option<DoneRun>, Failure> {
-        let is_here =
-            |it: &Standing| it.place == Place::OnBranch && !it.is_open && change.is_of(&it.run);
+        let is_here = |it: &Standing| {
+            it.place == RunPlace::Kept(HeadPlace::OnBranch) && change.is_of(&it.run)
+        };
         let standing = self.standing()?.filter(is_here);
         let vault = self.session.vault().vault_folder();
         Ok(standing.and_then(|it| DoneRun::read(&it, vault)))
     }
 
     fn standing(&self) -> Result<Option<Standing>, Failure> {
-        let standing = self.session.vault().standing()?;
-        Ok(standing.map(|it| Standing {
-            run: self.here(it.run),
-            ..it
-        }))
+        let mut standing = self.session.vault().standing()?;
+        if let Some(standing) = &mut standing {
+            standing.run = self.here(standing.run.clone());
+        }
+        Ok(standing)
     }
 
     /// Ends the last run with its branch kept; where HEAD is on it, goes back to where it began,
     /// unless the next run is to be built on top of it.
-    fn leave_last(mut self, on_top: bool) -> Result<Self, Failure> {
-        let Some(standing) = self.session.vault().standing()? else {
+    fn leave_last(
+        mut self,
+        wanted: Option<WantedChange<'_>>,
+        on_top: bool,
+    ) -> Result<Self, Failure> {
+        let Some(standing) = self.standing()? else {
             return Ok(self);
         };
-        let Standing {
-            run: last, is_open, ..
-        } = standing;
-        let goes_back = !on_top && standing.place == Place::OnBranch;
-        let done = if goes_back {
-            if !is_open {
-                self.session.reopen_kept()?;
-            }
-            self.session = start_over(self.session, &last)?;
-            format!(
-                "returned to where it began; its branch `{}` is kept, and `ralphtool undo` \
-                 returns to it",
-                last.branch
-            )
-        } else if is_open {
-            self.session = keep(self.session)?;
-            format!("kept its branch `{}`", last.branch)
+        let (last, place) = (&standing.run, standing.place);
+        let left = if place.is_open() {
+            LeftRun::Open
         } else {
-            return Ok(self);
+            LeftRun::Kept
         };
-        fill_gaps(self.session.vault())
-            .map_err(|error| Failure::system("could not complete the record").because(error))?;
-        self.repaired.push(Event::Recovered {
-            found: format!("HEAD was on the branch of a run of `{}`", last.change),
-            done,
+        let branch = &last.branch;
+        let done = match leaving(&standing, wanted, on_top)? {
+            Leaving::Over => return Ok(self),
+            Leaving::Keep => {
+                self.session = keep(self.session)?;
+                format!("kept its branch `{branch}`")
+            }
+            Leaving::GoBack(_) => {
+                if !place.is_open() {
+                    self.session.reopen_kept()?;
+                }
+                self.session = start_over(self.session, last)?;
+                format!(
+                    "returned to where it began; its branch `{branch}` is kept, and `ralphtool undo` \
+                     returns to it"
+                )
+            }
+        };
+        complete_record(&self.session)?;
+        let found = if place.is_on_branch() {
+            format!("HEAD was on the branch of a run of `{}`", last.change)
+        } else {
+            format!("a run of `{}` was not finished", last.change)
+        };
+        self.departure = Some(Departure {
+            event: Event::Recovered { found, done },
+            way_back: WayBack::Undo(left),
         });
         Ok(self)
     }
+}
+
+/// How a fresh start leaves the last run; refused where the next run could not have its branch.
+pub(crate) fn leaving(
+    standing: &Standing,
+    wanted: Option<WantedChange<'_>>,
+    on_top: bool,
+) -> Result<Leaving, Failure> {
+    let leaving = standing.leaving(on_top)?;
+    let is_same = wanted.is_none_or(|change| change.is_of(&standing.run));
+    if is_same && matches!(leaving, Leaving::GoBack(_)) {
+        standing.refuse_commits()?;
+    }
+    Ok(leaving)
 }
 
 /// How a start without `--fresh` treats the last run.
@@ -227,17 +318,20 @@ pub(crate) fn entry_by(
     if let Some(change) = wanted
         && !change.is_of(run)
     {
-        return match (standing.is_open, &run.plan) {
+        return match (standing.place.is_open(), &run.plan) {
             (false, _) => Ok(Entry::New),
             (true, Some(plan)) if change.name == run.change => Err(other_plan(change.name, plan)),
             (true, _) => Err(other_run(&run.change)),
         };
     }
     // The last run is resumed if its branch is there, wherever its work is as well.
-    if standing.place == Place::TakenOver && wanted.is_some() {
+    if standing.place == RunPlace::TakenOver && wanted.is_some() {
         return Ok(Entry::New);
     }
-    let is_away = standing.place != Place::OnBranch && !standing.is_open;
+    let is_away = matches!(
+        standing.place,
+        RunPlace::Kept(HeadPlace::Elsewhere) | RunPlace::TakenOver
+    );
     let done = is_away.then(|| DoneRun::read(standing, vault)).flatten();
     let Some(done) = done else {
         return Ok(Entry::Resume);
@@ -254,6 +348,34 @@ fn keep(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {
     let finished = session.finish(prepared).map_err(Failed::into_error);
     let (kept, _) = finished.map_err(|error| not_repaired(&error))?;
     Ok(kept)
+}
+
+/// Reverts what was done last; task files that no checkpoint reaches go along.
+fn undo(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {
+    let prepared = session.prepare_undo()?;
+    let folder = session.vault().run_folder(&prepared.run);
+    let id = prepared.move_id().map(str::to_owned);
+    if let (Some(id), Some(undone)) = (&id, prepared.undoes()) {
+        outside::keep(&folder, id, &outside::before(&folder, undone))?;
+    }
+    let undone = session.undo(prepared).map_err(Failed::into_error);
+    let (session, _) = undone.map_err(|error| {
+        let error = chain(&error);
+        Failure::system(format!(
+            "could not go back to where the start began: {error}"
+        ))
+        .hint("no work was lost: any ralphtool command here continues it")
+    })?;
+    if let Some(id) = id {
+        outside::put(&folder, &id)?;
+    }
+    Ok(session)
+}
+
+/// What was moved is in the record of the run.
+fn complete_record(session: &Session<Settled>) -> Result<(), Failure> {
+    fill_gaps(session.vault())
+        .map_err(|error| Failure::system("could not complete the record").because(error))
 }
 
 /// Files, index and HEAD go back to before the run; task files that no checkpoint reaches go along.

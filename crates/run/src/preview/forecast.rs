@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Remark;
 use crate::engine::branch_name::branch_name;
-use crate::engine::entry::{DoneRun, Entry, StartMode, WantedChange, entry_by};
+use crate::engine::entry::{DoneRun, Entry, StartMode, WantedChange, entry_by, leaving};
 use crate::failure::{Failure, chain};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
@@ -13,13 +13,18 @@ use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::standing;
 use ralph_vault::store::VaultFolder;
-use ralph_vault::{BranchRuns, CheckpointError, NewBranch, Place, Standing, branch_obstacle};
+use ralph_vault::{
+    BranchPlace, BranchRuns, CheckpointError, HeadPlace, Leaving, NewBranch, RunPlace, Standing,
+    branch_obstacle,
+};
 
 /// What a start would do.
 pub struct Forecast {
     /// What it begins with; why it would be refused.
     pub entry: Result<Entry, Failure>,
     standing: Option<Standing>,
+    /// How the last run is left, where one is.
+    leaving: Option<Leaving>,
     runs: BranchRuns,
     /// The branch of the run.
     pub branch: String,
@@ -27,6 +32,8 @@ pub struct Forecast {
     pub head: String,
     change: String,
     stories: usize,
+    /// Stories that are done in the last run, and that a fresh start does again.
+    redone: Vec<StoryId>,
     mode: StartMode,
 }
 
@@ -59,10 +66,19 @@ impl Forecast {
             place: place.as_deref(),
             stories: &change.stories,
         };
-        let entry = if mode.fresh {
-            Ok(Entry::New)
-        } else {
-            entry_by(standing.as_ref(), Some(wanted), &folder)
+        let mut left = None;
+        let entry = match &standing {
+            Some(standing) if mode.fresh => {
+                leaving(standing, Some(wanted), mode.on_top).map(|leaving| {
+                    left = Some(leaving);
+                    Entry::New
+                })
+            }
+            standing => entry_by(standing.as_ref(), Some(wanted), &folder),
+        };
+        let redone = match (&standing, &left) {
+            (Some(standing), Some(left)) if wanted.is_of(&standing.run) => redone(standing, left),
+            _ => Vec::new(),
         };
         let refs = repository.refs(git)?;
         let branch = match (&entry, &standing) {
@@ -72,6 +88,8 @@ impl Forecast {
         Ok(Self {
             entry,
             standing,
+            leaving: left,
+            redone,
             runs,
             branch,
             head: Repository::ask_head(git, &refs)?.shown(),
@@ -107,16 +125,28 @@ impl Forecast {
             name: &self.branch,
             change: &self.change,
             replaces: question.mode.fresh,
-            on_top: question.mode.on_top || self.goes_back(question.mode),
+            on_top: question.mode.on_top,
         };
-        branch_obstacle(question.repository, question.git, &self.runs, &wanted).err()
+        let place = BranchPlace {
+            repository: question.repository,
+            git: question.git,
+            runs: &self.runs,
+            head: match &self.leaving {
+                Some(Leaving::GoBack(head)) => Some(head),
+                _ => None,
+            },
+        };
+        branch_obstacle(place, &wanted).err()
     }
 
     /// Whether a start goes back to where the last run began.
-    fn goes_back(&self, mode: StartMode) -> bool {
-        let standing = self.standing.as_ref();
-        let is_on_branch = standing.is_some_and(|it| it.place == Place::OnBranch);
-        mode.fresh && !mode.on_top && is_on_branch
+    fn goes_back(&self) -> bool {
+        matches!(self.leaving, Some(Leaving::GoBack(_)))
+    }
+
+    /// Whether a story is done in the last run, and a fresh start does it again.
+    pub fn is_redone(&self, story: &StoryId) -> bool {
+        self.redone.contains(story)
     }
 
     /// Whether a story is done in the run that would be resumed.
@@ -161,7 +191,7 @@ impl Forecast {
     fn new_branch(&self) -> String {
         let branch = &self.branch;
         let from = match &self.standing {
-            Some(standing) if self.goes_back(self.mode) => &standing.left.original,
+            Some(standing) if self.goes_back() => &standing.left.original,
             _ => &self.head,
         };
         match self.runs.on(branch).filter(|_| self.mode.fresh) {
@@ -170,7 +200,18 @@ impl Forecast {
                 earlier.run,
                 earlier.stories_done()
             ),
-            None => format!("`{branch}` from `{from}`"),
+            None => format!("`{branch}` from `{from}`{}", self.left_other()),
+        }
+    }
+
+    /// What becomes of a run of another change.
+    fn left_other(&self) -> String {
+        match (&self.standing, &self.leaving) {
+            (Some(standing), Some(Leaving::GoBack(_) | Leaving::Keep)) => format!(
+                ": leaves the run of `{}`, whose branch `{}` is kept",
+                standing.run.change, standing.run.branch
+            ),
+            _ => String::new(),
         }
     }
 
@@ -180,10 +221,24 @@ impl Forecast {
             "on `{}`: {done} of {} stories done in it",
             standing.run.branch, self.stories
         );
-        if standing.place == Place::OnBranch {
+        if standing.place.is_on_branch() {
             return on_branch;
         }
         format!("{on_branch}; switches there from `{}` first", self.head)
+    }
+}
+
+/// The stories of the last run that a fresh start does again. Where its work is at HEAD, the new run
+/// begins with it.
+fn redone(standing: &Standing, leaving: &Leaving) -> Vec<StoryId> {
+    let is_elsewhere = matches!(
+        standing.place,
+        RunPlace::Open(HeadPlace::Elsewhere) | RunPlace::Kept(HeadPlace::Elsewhere)
+    );
+    if is_elsewhere || matches!(leaving, Leaving::GoBack(_)) {
+        standing.left.stories.clone()
+    } else {
+        Vec::new()
     }
 }
 

@@ -18,7 +18,8 @@ const REASON_LINES: usize = 6;
 /// Where HEAD was, and the branch it is on now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedBack {
-    pub from: String,
+    pub from: Head,
+    /// Short name of the branch.
     pub to: String,
 }
 
@@ -57,15 +58,45 @@ impl Vault {
         refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
         wait_for_passing_lock(repository);
         refuse_lock(repository)?;
-        let args = ["switch", "--quiet", "--no-guess", &branch].map(OsString::from);
-        let output = self.repo.gits.user.patient().output(&args, &[])?;
+        match self.switch(&["--no-guess", &branch])? {
+            Ok(()) => Ok(Some(SwitchedBack {
+                from: head,
+                to: branch,
+            })),
+            Err(reason) => Err(in_the_way(&run, &head.shown(), &branch, &reason)),
+        }
+    }
+
+    /// Switches to where HEAD was before [`Self::switch_back`].
+    pub(crate) fn switch_again(&mut self, switched: &SwitchedBack) -> Result<()> {
+        let done = match &switched.from {
+            Head::Branch { name, .. } => self.switch(&["--no-guess", short(name)])?,
+            Head::Detached { commit } => self.switch(&["--detach", &commit.to_string()])?,
+        };
+        done.map_err(|reason| {
+            CheckpointError::refused(
+                format!(
+                    "git cannot switch from `{}` back to `{}`: {}",
+                    switched.to,
+                    switched.from.shown(),
+                    first_lines(&reason)
+                ),
+                format!("HEAD is on `{}` now", switched.to),
+            )
+        })
+    }
+
+    /// Has git switch; its reason where it does not.
+    fn switch(&mut self, args: &[&str]) -> Result<std::result::Result<(), String>> {
+        let all = ["switch", "--quiet"]
+            .into_iter()
+            .chain(args.iter().copied());
+        let all: Vec<OsString> = all.map(OsString::from).collect();
+        let output = self.repo.gits.user.patient().output(&all, &[])?;
         self.repo.ref_files.borrow_mut().git_answered();
         self.tree.invalidate_scan();
-        let from = head.shown();
-        if output.status.success() {
-            return Ok(Some(SwitchedBack { from, to: branch }));
-        }
-        Err(in_the_way(&run, &from, &branch, &output.stderr))
+        let is_done = output.status.success();
+        Ok(is_done.then_some(()).ok_or(output.stderr))
     }
 }
 
@@ -85,19 +116,12 @@ fn gone(run: &Current, branch: &str) -> CheckpointError {
 }
 
 fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> CheckpointError {
-    let lines: Vec<&str> = reason.lines().map(str::trim).collect();
-    let more = if lines.len() > REASON_LINES {
-        " …"
-    } else {
-        ""
-    };
-    let reason = lines[..lines.len().min(REASON_LINES)].join(" ");
-    let reason = reason.trim_start_matches("error: ");
+    let reason = first_lines(reason);
     let change = &run.intent.change;
     CheckpointError::refused(
         format!(
             "an unfinished run of `{change}` is on `{branch}`, and git cannot switch there from \
-             `{from}`: {reason}{more}"
+             `{from}`: {reason}"
         ),
         format!(
             "commit or stash these changes, then `ralphtool resume`; or `ralphtool loop {} --fresh` \
@@ -105,6 +129,18 @@ fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> Checkpoi
             word(change)
         ),
     )
+}
+
+/// The first lines of git's reason, in one.
+fn first_lines(reason: &str) -> String {
+    let lines: Vec<&str> = reason.lines().map(str::trim).collect();
+    let more = if lines.len() > REASON_LINES {
+        " …"
+    } else {
+        ""
+    };
+    let reason = lines[..lines.len().min(REASON_LINES)].join(" ");
+    format!("{}{more}", reason.trim_start_matches("error: "))
 }
 
 /// A name as one word of a shell.
