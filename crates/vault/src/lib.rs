@@ -68,7 +68,7 @@ pub use operations::moving::{BranchChange, Outline, PreparedMove};
 pub use operations::park::Setback;
 pub use operations::preflight::{BranchPlace, branch_obstacle, obstacles, passing_obstacles};
 pub use operations::standing::{HeadPlace, Leaving, RunPlace, Standing};
-pub use operations::switch_back::SwitchedBack;
+pub use operations::switch_back::{SwitchedBack, switch_obstacle};
 pub use operations::undo::{PreparedUndo, Undone};
 pub use parked::{ParkedAttempt, Shelf};
 pub use recovery::vanished::{describe_damage, unfinished_at};

@@ -45,7 +45,9 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     match launch::prepare(request, context).await? {
         LaunchOutcome::Nothing(nothing, repaired) => {
             let write = |page: &mut Page| {
-                repaired.iter().for_each(|line| page.line(clean(line)));
+                for line in &repaired {
+                    page.line(clean(line));
+                }
                 nothing.write(page, &TimeZone::system());
             };
             if request.flags.json {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{Inputs, RunRequest, trust};
+use super::{ChangeSelector, Inputs, RunRequest, nothing_to_resume, trust};
 use crate::console::context::Context;
 use crate::console::output;
 use crate::console::repository::usable_repository;
@@ -16,7 +16,7 @@ use ralph_run::engine::entry::Entry;
 use ralph_run::failure::Failure;
 use ralph_run::gate::GatePlace;
 use ralph_run::policy::Budget;
-use ralph_run::preview::forecast::{Forecast, Question, all_done};
+use ralph_run::preview::forecast::{AskedFor, Forecast, Question, all_done};
 use ralph_run::records::event::BudgetLimits;
 use ralph_run::settings::Settings;
 use ralph_vault::look::peek_last;
@@ -47,8 +47,17 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         git: &git,
         state: &state,
         change,
+        asked: match request.change {
+            ChangeSelector::LastRun => AskedFor::LastRun,
+            ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => AskedFor::Change,
+        },
         mode: request.mode,
     })?;
+    if let Ok(Entry::DoneOnBranch(done)) = &forecast.entry
+        && matches!(request.change, ChangeSelector::LastRun)
+    {
+        return Err(nothing_to_resume(done));
+    }
     let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
         let what = match &forecast.entry {

@@ -476,6 +476,96 @@ fn a_fresh_start_is_refused_before_it_moves_where_the_user_has_committed_to_the_
     assert_eq!(sandbox.git("log --format=%s -1 ralph/c-old"), "mine\n");
 }
 
+// ---- the dry run
+
+/// What the dry run says is what the start does: both are refused in the same words.
+#[track_caller]
+fn refused_both(sandbox: &Sandbox, args: &[&str]) -> String {
+    let told = refused(sandbox, &[args, &["--dry-run"]].concat());
+    assert_eq!(refused(sandbox, args), told);
+    told
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_start_refuses() {
+    let committed = first_story_done();
+    committed.git("commit -q --allow-empty -m mine");
+    has(
+        &refused_both(&committed, &["loop", "c", "--fresh"]),
+        "commits that the run",
+    );
+
+    let moved = first_story_done();
+    moved.git("branch -f main ralph/c");
+    has(
+        &refused_both(&moved, &["loop", "c", "--fresh"]),
+        "`main` has moved",
+    );
+
+    let in_the_way = first_story_done();
+    in_the_way.git("switch -q main");
+    // An edit and a new time are no obstacle.
+    in_the_way.write("a.txt", "mine\n");
+    in_the_way.write("dir/b.txt", "two\n");
+    in_the_way.run(&["loop", "c", "--dry-run"]).ends_with(0);
+    in_the_way.write("story-1.txt", "mine\n");
+    // Git says it in other words.
+    for args in [&["loop", "c"][..], &["resume"]] {
+        let dry_run = [args, &["--dry-run"]].concat();
+        for told in [refused(&in_the_way, args), refused(&in_the_way, &dry_run)] {
+            has(&told, "git cannot switch there from `main`: ");
+            has(&told, "story-1.txt");
+        }
+    }
+
+    let gone = first_story_done();
+    gone.git("switch -q main");
+    gone.git("branch -q -D ralph/c");
+    has(&refused_both(&gone, &["resume"]), "is gone");
+
+    let done = first_story_done();
+    done.run(&["loop", "c"]).ends_with(0);
+    done.git("switch -q main");
+    has(
+        &refused_both(&done, &["resume"]),
+        "there is nothing to resume",
+    );
+}
+
+#[test]
+fn a_dry_run_of_a_fresh_start_lists_the_stories_that_are_done_again() {
+    let sandbox = first_story_done();
+    for place in ["ralph/c", "main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        let plan = sandbox.run(&["loop", "c", "--fresh", "--dry-run"]);
+        has(&plan.ends_with(0).stdout, "2 stories\n  1 First");
+        let plan = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0).stdout;
+        has(&plan, "1 story\n  2 Second");
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_fresh_start_says_which_run_of_another_change_is_left() {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/d/tasks.md", TASKS);
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m d");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let plan = sandbox
+        .run(&["loop", "d", "--fresh", "--dry-run"])
+        .ends_with(0)
+        .stdout;
+    has(
+        &plan,
+        "`ralph/d` from `main`: leaves the run of `c`, whose branch `ralph/c` is kept",
+    );
+    let output = sandbox.run(&["loop", "d", "--fresh"]).ends_with(0).stdout;
+    has(
+        &output,
+        "HEAD was on the branch of a run of `c`: returned to where it began",
+    );
+}
+
 // ---- branches of the user's
 
 #[test]

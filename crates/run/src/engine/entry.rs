@@ -215,7 +215,7 @@ impl OpenVault {
             Err(stuck) => stuck
                 .hints()
                 .iter()
-                .fold(failure.hint(chain(&stuck)), |all, hint| all.hint(hint)),
+                .fold(failure.hint(chain(&stuck)), Failure::hint),
         }
     }
 

@@ -15,7 +15,7 @@ use ralph_vault::look::standing;
 use ralph_vault::store::VaultFolder;
 use ralph_vault::{
     BranchPlace, BranchRuns, CheckpointError, HeadPlace, Leaving, NewBranch, RunPlace, Standing,
-    branch_obstacle,
+    branch_obstacle, switch_obstacle,
 };
 
 /// What a start would do.
@@ -45,7 +45,17 @@ pub struct Question<'a> {
     /// The user's state directory.
     pub state: &'a Path,
     pub change: &'a Change,
+    pub asked: AskedFor,
     pub mode: StartMode,
+}
+
+/// What a user asks to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedFor {
+    /// The change, by its name.
+    Change,
+    /// The last run, whatever its change.
+    LastRun,
 }
 
 impl Forecast {
@@ -56,6 +66,7 @@ impl Forecast {
             git,
             state,
             change,
+            asked,
             mode,
         } = question;
         let folder = VaultFolder::folder_for(state, repository);
@@ -74,7 +85,10 @@ impl Forecast {
                     Entry::New
                 })
             }
-            standing => entry_by(standing.as_ref(), Some(wanted), &folder),
+            standing => {
+                let wanted = (asked == AskedFor::Change).then_some(wanted);
+                entry_by(standing.as_ref(), wanted, &folder)
+            }
         };
         let redone = match (&standing, &left) {
             (Some(standing), Some(left)) if wanted.is_of(&standing.run) => redone(standing, left),
@@ -116,11 +130,18 @@ impl Forecast {
         is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch(_)))
     }
 
-    /// Why a new run could not have its branch.
+    /// Why a new run could not have its branch, or HEAD not go to that of the run that is resumed.
     pub fn obstacle(&self, question: Question<'_>) -> Option<CheckpointError> {
-        if !matches!(self.entry, Ok(Entry::New)) {
-            return None;
+        match (&self.entry, &self.standing) {
+            (Ok(Entry::New), _) => self.branch_obstacle(question),
+            (Ok(Entry::Resume), Some(standing)) if !standing.place.is_on_branch() => {
+                switch_obstacle(question.repository, question.git, standing).err()
+            }
+            _ => None,
         }
+    }
+
+    fn branch_obstacle(&self, question: Question<'_>) -> Option<CheckpointError> {
         let wanted = NewBranch {
             name: &self.branch,
             change: &self.change,

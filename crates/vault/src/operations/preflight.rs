@@ -265,7 +265,7 @@ fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result
     Ok(())
 }
 
-fn refuse_operation(repository: &Repository) -> Result<()> {
+pub(super) fn refuse_operation(repository: &Repository) -> Result<()> {
     let is_there = |(file, _): &&(&str, &str)| repository.git_dir.join(file).exists();
     let Some((_, command)) = IN_THE_WAY.iter().find(is_there) else {
         return Ok(());

@@ -4,12 +4,17 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::preflight::{refuse_lock, refuse_other_work_tree, wait_for_passing_lock};
+use super::preflight::{
+    refuse_lock, refuse_operation, refuse_other_work_tree, wait_for_passing_lock,
+};
+use super::standing::Standing;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::{Head, short};
+use crate::git::process::Git;
+use crate::git::repository::{Head, Repository, short};
 use crate::journal::run_state::Current;
 use crate::vault::Vault;
+use ralph_base::files::{Tried as _, copy_with_time};
 use ralph_base::shell::quoted;
 
 /// How many lines of git's reason are shown.
@@ -51,8 +56,9 @@ impl Vault {
         self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
         let branch = short(&run.intent.branch).to_owned();
+        let change = &run.intent.change;
         if !refs.contains_key(&run.intent.branch) {
-            return Err(gone(&run, &branch));
+            return Err(gone(change, &branch, run.commit));
         }
         let repository = &self.repo.places.repository;
         refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
@@ -63,7 +69,7 @@ impl Vault {
                 from: head,
                 to: branch,
             })),
-            Err(reason) => Err(in_the_way(&run, &head.shown(), &branch, &reason)),
+            Err(reason) => Err(in_the_way(change, &head.shown(), &branch, &reason)),
         }
     }
 
@@ -100,24 +106,50 @@ impl Vault {
     }
 }
 
-fn gone(run: &Current, branch: &str) -> CheckpointError {
+/// Why git would not switch to the branch of a run, found without the lock. Nothing is changed.
+pub fn switch_obstacle(repository: &Repository, git: &Git, standing: &Standing) -> Result<()> {
+    let Standing {
+        run, left, head, ..
+    } = standing;
+    refuse_operation(repository)?;
+    let full = format!("refs/heads/{}", run.branch);
+    if !repository.refs(git)?.contains_key(&full) {
+        return Err(gone(&run.change, &run.branch, left.tip));
+    }
+    refuse_other_work_tree(repository, git, &run.branch)?;
+    refuse_lock(repository)?;
+    let folder = std::env::temp_dir();
+    let folder = tempfile::tempdir_in(&folder).tried("create a folder in", &folder)?;
+    let index = folder.path().join("index");
+    copy_with_time(&repository.index(), &index)?;
+    let git = git.patient().with_index(&index);
+    // What it lists is modified or unmerged, and no error here.
+    git.output(
+        &["update-index", "-q", "--refresh"].map(OsString::from),
+        &[],
+    )?;
+    let args = ["read-tree", "--dry-run", "-m", "-u", "HEAD", &full];
+    let output = git.output(&args.map(OsString::from), &[])?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(in_the_way(&run.change, head, &run.branch, &output.stderr))
+}
+
+fn gone(change: &str, branch: &str, commit: ObjectId) -> CheckpointError {
     CheckpointError::refused(
-        format!(
-            "the branch `{branch}` of the unfinished run of `{}` is gone",
-            run.intent.change
-        ),
+        format!("the branch `{branch}` of the unfinished run of `{change}` is gone"),
         format!(
             "`git branch {} {}` restores it; or `ralphtool loop {} --fresh` starts over",
             word(branch),
-            run.commit,
-            word(&run.intent.change)
+            commit,
+            word(change)
         ),
     )
 }
 
-fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> CheckpointError {
+fn in_the_way(change: &str, from: &str, branch: &str, reason: &str) -> CheckpointError {
     let reason = first_lines(reason);
-    let change = &run.intent.change;
     CheckpointError::refused(
         format!(
             "an unfinished run of `{change}` is on `{branch}`, and git cannot switch there from \
