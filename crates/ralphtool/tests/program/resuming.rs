@@ -566,6 +566,59 @@ fn a_dry_run_of_a_fresh_start_says_which_run_of_another_change_is_left() {
     );
 }
 
+// ---- the list
+
+/// What `list` says of `c`.
+#[track_caller]
+fn listed(sandbox: &Sandbox) -> String {
+    let rows = sandbox.run(&["list", "--json"]).ends_with(0).stdout;
+    let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+    let rows = rows.as_array().unwrap().iter();
+    let row = rows.filter(|row| row["name"] == "c").next_back().unwrap();
+    row["standing"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_list_means_the_run_that_a_start_resumes() {
+    let sandbox = first_story_done();
+    assert_eq!(listed(&sandbox), "story done, kept");
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(listed(&sandbox), "done, kept");
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!(listed(&sandbox), "story done, kept");
+    let status = sandbox.run(&["status"]).ends_with(0).stdout;
+    has(&status, "the story is done; branch kept");
+}
+
+#[test]
+fn the_list_says_what_keeps_a_new_run_from_its_branch() {
+    for (finish, words) in [
+        (
+            &["finish", "--squash"][..],
+            "story done, squashed: 1/2 on ralph/c",
+        ),
+        (
+            &["finish", "--reword"],
+            "story done, reworded: 1/2 on ralph/c",
+        ),
+        // A run of another change comes in between.
+        (
+            &["loop", "d", "--on-top"],
+            "story done, over: 1/2 on ralph/c",
+        ),
+    ] {
+        let sandbox = first_story_done();
+        sandbox.write("openspec/changes/d/tasks.md", TASKS);
+        sandbox.run(finish).ends_with(0);
+        sandbox.git("switch -q main");
+        assert_eq!(listed(&sandbox), words);
+        refused(&sandbox, &["loop", "c"]);
+        sandbox.git("merge -q ralph/c");
+        assert_eq!(listed(&sandbox), "ready");
+        sandbox.run(&["loop", "c"]).ends_with(0);
+    }
+}
+
 // ---- branches of the user's
 
 #[test]

@@ -11,7 +11,6 @@ use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
 use ralph_vault::Look;
-use ralph_vault::gc::policy::{PastRun, Standing};
 use ralph_vault::git::repository::Repository;
 use ralph_vault::store::holder;
 
@@ -113,20 +112,10 @@ impl Watch {
 
 fn whereabouts(journal: Look, owner: Option<String>) -> Option<Whereabouts> {
     let is_open = journal.open.is_some();
-    let mut begun = journal.runs.into_iter().rev();
-    let (run, change) = if let Some(open) = journal.open {
-        (open.run, open.change)
-    } else {
-        let is_last = |run: &PastRun| match &journal.kept_run {
-            Some(kept) => run.run == *kept,
-            None => run.standing != Standing::TakenBack,
-        };
-        let last = begun.find(is_last)?;
-        (last.run, last.change)
-    };
+    let last = journal.last_run()?;
     Some(Whereabouts {
-        run,
-        change,
+        run: last.run.clone(),
+        change: last.change.clone(),
         is_open,
         owner,
         half_way: journal.half_way.filter(|_| is_open),
