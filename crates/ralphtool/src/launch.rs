@@ -16,7 +16,7 @@ use crate::ui::plain::Verbosity;
 use crate::ui::style::DIM;
 use crate::ui::words;
 use ralph_base::ids::StoryId;
-use ralph_plan::change::{Change, SourceKind, Story};
+use ralph_plan::change::{Change, SourceKind};
 use ralph_plan::source::{self, Surroundings};
 use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_run::engine::entry::{DoneRun, Entry, StartMode, WantedChange};
@@ -108,7 +108,7 @@ impl<'a> RunRequest<'a> {
             return Some(Wanted {
                 name: name?,
                 place: None,
-                stories: Vec::new(),
+                change: None,
             });
         };
         Some(Wanted::of(change))
@@ -128,15 +128,15 @@ impl<'a> RunRequest<'a> {
 struct Wanted {
     name: String,
     place: Option<String>,
-    stories: Vec<Story>,
+    change: Option<Change>,
 }
 
 impl Wanted {
     fn of(change: Change) -> Self {
         Self {
             place: source::place_of(&change),
-            name: change.name,
-            stories: change.stories,
+            name: change.name.clone(),
+            change: Some(change),
         }
     }
 
@@ -144,7 +144,7 @@ impl Wanted {
         WantedChange {
             name: &self.name,
             place: self.place.as_deref(),
-            stories: &self.stories,
+            change: self.change.as_ref(),
         }
     }
 }

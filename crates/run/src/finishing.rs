@@ -289,7 +289,7 @@ impl Session {
             plan.notices.extend(messages(&notices));
         }
         let outside = match choice {
-            FinishChoice::Abandon => self.outside_before(&run)?,
+            FinishChoice::Abandon => outside::before_run(self.checkpoints(), &self.lines()?, &run),
             FinishChoice::Cleanup
             | FinishChoice::Keep
             | FinishChoice::Squash
@@ -353,19 +353,6 @@ impl Session {
             plan: self.plan(action, &parked.run, Some(&prepared.outline))?,
             work: Work::Move(prepared),
             outside: None,
-        })
-    }
-
-    /// Task files outside of the work tree as they were before a run.
-    fn outside_before(&self, run: &RunId) -> Result<Option<PathBuf>, Failure> {
-        let checkpoints = self.checkpoints();
-        let before = checkpoints.before_start_over();
-        Ok(match before {
-            Some(before) => {
-                let folder = checkpoints.run_folder(&before.run);
-                Some(outside::before(&folder, &before.snapshot))
-            }
-            None => outside::at_start(checkpoints, &self.lines()?, run, None),
         })
     }
 

@@ -362,6 +362,68 @@ fn a_fresh_start_and_its_undo_carry_a_task_file_outside_of_the_tree() {
     assert_eq!(fs::read_to_string(&plan).unwrap(), half);
 }
 
+/// A plan outside of the tree, or one that git ignores: story 1 of it is done.
+fn plan_in_no_branch(plan: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/info/exclude", "plan.md\n");
+    let path = sandbox.repo.join(plan);
+    fs::write(&path, TASKS).unwrap();
+    sandbox.agent(&format!(
+        "echo $RALPHTOOL_STORY >> $root/started\ntasks='{}'\n{GOOD}",
+        path.display()
+    ));
+    sandbox.run(&["loop", plan, "--story", "1"]).ends_with(0);
+    sandbox
+}
+
+#[test]
+fn a_fresh_start_takes_no_story_for_done_whose_work_is_on_another_branch() {
+    for plan in ["plan.md", "../plan.md"] {
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        for dry_run in [&["--dry-run"][..], &[]] {
+            let told = refused(&sandbox, &[&["loop", plan, "--fresh"], dry_run].concat());
+            assert_eq!(
+                told,
+                "error: story 1 is ticked in `plan.md`, which is in no branch, and its work is on \
+                 `ralph/plan` only\n  \
+                 hint: `git switch ralph/plan` first: from there `--fresh` opens the boxes as well\n  \
+                 hint: or open the boxes of the stories that are to be done again by hand\n"
+            );
+        }
+        sandbox.git("switch -q ralph/plan");
+        sandbox.run(&["loop", plan, "--fresh"]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 1 2 ");
+        // With the work at HEAD there is nothing to be refused.
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        sandbox.git("merge -q ralph/plan");
+        sandbox.run(&["loop", plan, "--fresh"]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 2 ");
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        sandbox.git("branch -q -D ralph/plan");
+        has(
+            &refused(&sandbox, &["loop", plan, "--fresh"]),
+            "its work was on `ralph/plan`, which is gone",
+        );
+    }
+}
+
+#[test]
+fn a_fresh_start_that_the_run_itself_abandons_leaves_the_task_file_as_it_was() {
+    for plan in ["plan.md", "../plan.md"] {
+        let sandbox = plan_in_no_branch(plan);
+        let half = fs::read_to_string(sandbox.repo.join(plan)).unwrap();
+        let args = ["loop", plan, "--fresh", "--gate", "sh -c 'exit 127'"];
+        sandbox.run(&args).ends_with(2);
+        assert_eq!(sandbox.branch(), "ralph/plan");
+        assert_eq!(fs::read_to_string(sandbox.repo.join(plan)).unwrap(), half);
+        sandbox.run(&["loop", plan]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 2 ");
+    }
+}
+
 #[test]
 fn a_fresh_start_is_refused_where_the_original_branch_has_moved() {
     let sandbox = first_story_done();

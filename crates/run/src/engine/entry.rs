@@ -1,18 +1,21 @@
 //! How a start treats the last run of the work tree: it resumes the run on its branch, leaves it, or
 //! starts over from where it began. Work that is done is never done again without being asked.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::gaps::fill_gaps;
 use super::repair::{OpenVault, not_repaired, other_plan, other_run};
-use super::{chain, outside};
+use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice, Outcome, Record};
 use crate::records::file;
 use crate::records::progress::Progress;
 use ralph_base::ids::StoryId;
 use ralph_base::shell::quoted;
-use ralph_plan::change::{Story, StoryState};
+use ralph_plan::change::{Change, Story, StoryState};
+use ralph_vault::git::process::Git;
+use ralph_vault::git::repository::Repository;
 use ralph_vault::{
     Failed, HeadPlace, Leaving, MessageTemplate, OpenRun, RunPlace, Session, Settled, Standing,
     SwitchedBack,
@@ -33,8 +36,8 @@ pub struct WantedChange<'a> {
     pub name: &'a str,
     /// Where it is read from, where that is known.
     pub place: Option<&'a str>,
-    /// Its stories where HEAD is; empty where its plan is not there.
-    pub stories: &'a [Story],
+    /// Its plan where HEAD is, if it is there.
+    pub change: Option<&'a Change>,
 }
 
 impl WantedChange<'_> {
@@ -260,7 +263,14 @@ impl OpenVault {
             LeftRun::Kept
         };
         let branch = &last.branch;
-        let done = match leaving(&standing, wanted, on_top)? {
+        let repository = self.repository();
+        let fresh = FreshStart {
+            repository,
+            git: &repository.git(REPAIR_TIMEOUT),
+            wanted,
+            on_top,
+        };
+        let done = match fresh.leaving(&standing)? {
             Leaving::Over => return Ok(self),
             Leaving::Keep => {
                 self.session = keep(self.session)?;
@@ -291,18 +301,78 @@ impl OpenVault {
     }
 }
 
-/// How a fresh start leaves the last run; refused where the next run could not have its branch.
-pub(crate) fn leaving(
-    standing: &Standing,
-    wanted: Option<WantedChange<'_>>,
-    on_top: bool,
-) -> Result<Leaving, Failure> {
-    let leaving = standing.leaving(on_top)?;
-    let is_same = wanted.is_none_or(|change| change.is_of(&standing.run));
-    if is_same && matches!(leaving, Leaving::GoBack(_)) {
-        standing.refuse_commits()?;
+/// A start that does not resume the last run.
+#[derive(Clone, Copy)]
+pub(crate) struct FreshStart<'a> {
+    pub repository: &'a Repository,
+    pub git: &'a Git,
+    pub wanted: Option<WantedChange<'a>>,
+    /// The next run may be built on top of the last one.
+    pub on_top: bool,
+}
+
+impl FreshStart<'_> {
+    /// How the last run is left; refused where the next one could not have its branch, or would take
+    /// stories for done whose work is elsewhere.
+    pub(crate) fn leaving(self, standing: &Standing) -> Result<Leaving, Failure> {
+        let leaving = standing.leaving(self.on_top)?;
+        if self
+            .wanted
+            .is_some_and(|change| !change.is_of(&standing.run))
+        {
+            return Ok(leaving);
+        }
+        match leaving {
+            Leaving::GoBack(_) => standing.refuse_commits()?,
+            Leaving::Keep | Leaving::Over => self.refuse_ticked(standing)?,
+        }
+        Ok(leaving)
     }
-    Ok(leaving)
+
+    /// Boxes that the last run ticked in a file that belongs to no branch are ticked on every branch.
+    fn refuse_ticked(self, standing: &Standing) -> Result<(), Failure> {
+        let change = self.wanted.and_then(|wanted| wanted.change);
+        let Some(change) = change.filter(|_| !standing.is_work_at_head()) else {
+            return Ok(());
+        };
+        let is_ticked = |story: &&Story| {
+            story.state != StoryState::Open && standing.left.stories.contains(&story.id)
+        };
+        let Some(story) = change.stories.iter().find(is_ticked) else {
+            return Ok(());
+        };
+        let mut files = change.task_files.iter();
+        let Some(file) = files.find(|file| self.is_in_no_branch(&file.path)) else {
+            return Ok(());
+        };
+        let (branch, id) = (&standing.run.branch, &story.id);
+        let switch = format!(
+            "`git switch {}` first: from there `--fresh` opens the boxes as well",
+            quoted(Path::new(branch))
+        );
+        let work = if standing.has_branch() {
+            format!("its work is on `{branch}` only")
+        } else {
+            format!("its work was on `{branch}`, which is gone")
+        };
+        Err(Failure::refused(format!(
+            "story {id} is ticked in `{}`, which is in no branch, and {work}",
+            file.label
+        ))
+        .maybe_hint(standing.has_branch().then_some(switch))
+        .hint("or open the boxes of the stories that are to be done again by hand"))
+    }
+
+    /// Whether git has nothing to do with a file: it is outside of the work tree, or ignored.
+    fn is_in_no_branch(self, file: &Path) -> bool {
+        let Ok(path) = file.strip_prefix(&self.repository.work_tree) else {
+            return true;
+        };
+        let mut args: Vec<OsString> = ["check-ignore", "--quiet", "--"].map(Into::into).to_vec();
+        args.push(path.into());
+        let asked = self.git.output(&args, &[]);
+        asked.is_ok_and(|answer| answer.status.success())
+    }
 }
 
 /// How a start without `--fresh` treats the last run.
@@ -336,7 +406,8 @@ pub(crate) fn entry_by(
     let Some(done) = done else {
         return Ok(Entry::Resume);
     };
-    match wanted.and_then(|change| done.lacks(change.stories)) {
+    let plan = wanted.and_then(|wanted| wanted.change);
+    match plan.and_then(|change| done.lacks(&change.stories)) {
         Some(story) => Err(done.refuse_without(story, &standing.head)),
         None => Ok(Entry::DoneOnBranch(Box::new(done))),
     }

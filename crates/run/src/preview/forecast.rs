@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Remark;
 use crate::engine::branch_name::branch_name;
-use crate::engine::entry::{DoneRun, Entry, StartMode, WantedChange, entry_by, leaving};
+use crate::engine::entry::{DoneRun, Entry, FreshStart, StartMode, WantedChange, entry_by};
 use crate::failure::{Failure, chain};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
@@ -75,12 +75,18 @@ impl Forecast {
         let wanted = WantedChange {
             name: &change.name,
             place: place.as_deref(),
-            stories: &change.stories,
+            change: Some(change),
         };
         let mut left = None;
         let entry = match &standing {
             Some(standing) if mode.fresh => {
-                leaving(standing, Some(wanted), mode.on_top).map(|leaving| {
+                let fresh = FreshStart {
+                    repository,
+                    git,
+                    wanted: Some(wanted),
+                    on_top: mode.on_top,
+                };
+                fresh.leaving(standing).map(|leaving| {
                     left = Some(leaving);
                     Entry::New
                 })

@@ -90,7 +90,7 @@ impl Watch {
         self.owner = self.holder()?;
         let journal = look_at_own_vault(&self.repository, &self.vault);
         let journal = journal.map_err(|error| unreadable(&error))?;
-        let place = journal.and_then(|it| whereabouts(it, self.owner.clone()));
+        let place = journal.and_then(|it| whereabouts(&it, self.owner.clone()));
         let Some(place) = place else {
             self.found = None;
             return Ok(());
@@ -110,7 +110,7 @@ impl Watch {
     }
 }
 
-fn whereabouts(journal: Look, owner: Option<String>) -> Option<Whereabouts> {
+fn whereabouts(journal: &Look, owner: Option<String>) -> Option<Whereabouts> {
     let is_open = journal.open.is_some();
     let last = journal.last_run()?;
     Some(Whereabouts {

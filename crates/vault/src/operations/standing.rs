@@ -88,6 +88,17 @@ impl Standing {
         })
     }
 
+    /// Whether its branch is there.
+    pub fn has_branch(&self) -> bool {
+        self.tip.is_some()
+    }
+
+    /// Whether its work is where HEAD is: on its branch, or because all of it was brought there.
+    pub fn is_work_at_head(&self) -> bool {
+        let is_merged = self.place == RunPlace::TakenOver && self.tip.is_some();
+        is_merged || self.place.is_on_branch()
+    }
+
     /// Refuses where the user has committed on the branch of the run, which the next run would
     /// replace.
     pub fn refuse_commits(&self) -> Result<()> {
