@@ -277,6 +277,29 @@ fn work_that_was_merged_is_not_gone_back_to() {
     }
 }
 
+#[test]
+fn what_to_type_next_works_from_where_head_is() {
+    let sandbox = first_story_done();
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let next = || {
+        let status = sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        let steps = status["next"].as_array().unwrap().iter();
+        let commands = steps.map(|step| step["command"].as_str().unwrap().to_owned());
+        commands.collect::<Vec<_>>()
+    };
+    let there = ["ralphtool finish --cleanup", "ralphtool log last"];
+    assert_eq!(next(), there);
+    for place in ["main", "--detach main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        let elsewhere = [&["git switch ralph/c"], &there[..]].concat();
+        assert_eq!(next(), elsewhere);
+    }
+    sandbox.git("switch ralph/c");
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(next(), ["ralphtool log last", "ralphtool undo"]);
+}
+
 // ---- starting over
 
 #[test]
@@ -635,8 +658,8 @@ fn a_dry_run_of_a_fresh_start_says_which_run_of_another_change_is_left() {
 fn listed(sandbox: &Sandbox) -> String {
     let rows = sandbox.run(&["list", "--json"]).ends_with(0).stdout;
     let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
-    let rows = rows.as_array().unwrap().iter();
-    let row = rows.filter(|row| row["name"] == "c").next_back().unwrap();
+    let mut rows = rows.as_array().unwrap().iter();
+    let row = rows.rfind(|row| row["name"] == "c").unwrap();
     row["standing"].as_str().unwrap().to_owned()
 }
 
