@@ -366,6 +366,12 @@ impl Session {
             };
             return Ok(prepared);
         }
+        self.undo_last()
+    }
+
+    /// Prepares to revert the last finish, rewind or restored attempt; the run stays, even if it was
+    /// started over.
+    pub fn undo_last(&mut self) -> Result<Prepared, Failure> {
         let prepared = self.vault.prepare_undo()?;
         let in_run = self.run_to_name(&prepared)?;
         let action = Action::Undo {

@@ -340,6 +340,39 @@ fn a_fresh_start_begins_where_the_last_run_began_and_undo_restores_that_run() {
 }
 
 #[test]
+fn the_figures_of_a_run_that_was_left_stay() {
+    let sandbox = first_story_done();
+    let files = |args: &[&str]| {
+        let object = sandbox.run(args).ends_with(0).stdout;
+        let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+        let totals = object.get("totals").unwrap_or(&object);
+        totals["changed_files"].as_u64()
+    };
+    let run = sandbox.runs()[0].file_name().unwrap().to_owned();
+    let log = ["log", run.to_str().unwrap(), "--json"];
+    let before = (files(&log), files(&["status", "--json"]));
+    assert_eq!(before, (Some(2), Some(2)));
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(files(&log), Some(2));
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!((files(&log), files(&["status", "--json"])), before);
+}
+
+#[test]
+fn what_a_fresh_start_leaves_is_said_as_it_was() {
+    // An unfinished run, with HEAD elsewhere.
+    let sandbox = killed_in_story_2();
+    sandbox.run(&["rewind", "none"]).ends_with(2);
+    sandbox.git("switch -q main");
+    sandbox.agent(GOOD);
+    let output = sandbox.run(&["loop", "c", "--fresh"]).ends_with(0).stdout;
+    has(
+        &output,
+        "a run of `c` was not finished: kept its branch `ralph/c`",
+    );
+}
+
+#[test]
 fn an_undo_of_a_fresh_start_can_be_undone() {
     let sandbox = first_story_done();
     sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);

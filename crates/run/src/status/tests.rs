@@ -21,6 +21,7 @@ fn begun() -> Event {
         branch: "ralph/c".to_owned(),
         original: "main".to_owned(),
         original_commit: None,
+        abandon_to: None,
         agent: "claude".to_owned(),
         model: None,
         stories_total: 2,

@@ -46,6 +46,8 @@ pub struct Begun {
     pub original: String,
     /// The commit that was; none on a branch without one.
     pub original_commit: Option<String>,
+    /// Where HEAD goes if the run is abandoned, where that is not `original`: it was started over.
+    pub abandon_to: Option<String>,
     pub notices: Vec<Notice>,
 }
 
@@ -54,6 +56,10 @@ impl Begun {
         Self {
             branch: short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
+            abandon_to: {
+                let head = intent.head_before().recorded();
+                (head != intent.original.recorded()).then_some(head)
+            },
             original_commit: intent.original.commit().map(|commit| commit.to_string()),
             notices,
         }
