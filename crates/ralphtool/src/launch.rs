@@ -2,21 +2,24 @@
 //! shows the plan of it.
 
 pub(crate) mod dry_run;
+pub(crate) mod nothing_to_run;
 pub(crate) mod trust;
 
 use std::io::Write as _;
 use std::path::Path;
 
+use self::nothing_to_run::NothingToRun;
 use crate::console::context::{Context, unfit};
 use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::ui::plain::Verbosity;
 use crate::ui::style::DIM;
+use crate::ui::words;
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, SourceKind};
 use ralph_plan::source::{self, Surroundings};
 use ralph_plan::summary::{ChangeState, ChangeSummary};
-use ralph_run::engine::entry::{Entry, StartMode, WantedChange};
+use ralph_run::engine::entry::{DoneRun, Entry, StartMode, WantedChange};
 use ralph_run::engine::prepare::{PreparedRun, Run};
 use ralph_run::engine::repair::{OpenVault, RepairRequest};
 use ralph_run::failure::Failure;
@@ -92,7 +95,7 @@ impl<'a> RunRequest<'a> {
     }
 
     /// The change that is asked for, as far as it can be told before a switch to another branch.
-    fn wanted(&self, surroundings: &Surroundings) -> Option<(String, Option<String>)> {
+    fn wanted(&self, surroundings: &Surroundings) -> Option<Wanted> {
         let (name, change) = match self.change {
             ChangeSelector::Named(target) => (
                 Some(source::name_of(target, surroundings)),
@@ -101,9 +104,48 @@ impl<'a> RunRequest<'a> {
             ChangeSelector::OnlyOpen => (None, only_change(surroundings).ok()),
             ChangeSelector::LastRun => (None, None),
         };
-        let place = change.as_ref().and_then(source::place_of);
-        let name = change.map(|change| change.name).or(name)?;
-        Some((name, place))
+        let Some(change) = change else {
+            return Some(Wanted {
+                name: name?,
+                place: None,
+                change: None,
+            });
+        };
+        Some(Wanted::of(change))
+    }
+
+    /// What to type to ask for a change again.
+    fn target(&self, change: &str) -> String {
+        let typed = match self.change {
+            ChangeSelector::Named(target) => target,
+            ChangeSelector::OnlyOpen | ChangeSelector::LastRun => change,
+        };
+        words::shell(typed)
+    }
+}
+
+/// A change that is asked for, before its run is found.
+struct Wanted {
+    name: String,
+    place: Option<String>,
+    change: Option<Change>,
+}
+
+impl Wanted {
+    fn of(change: Change) -> Self {
+        Self {
+            place: source::place_of(&change),
+            name: change.name.clone(),
+            change: Some(change),
+        }
+    }
+
+    fn as_change(&self) -> WantedChange<'_> {
+        WantedChange {
+            name: &self.name,
+            place: self.place.as_deref(),
+            change: self.change.as_ref(),
+        }
     }
 }
 
@@ -111,9 +153,7 @@ impl<'a> RunRequest<'a> {
 pub(crate) enum LaunchOutcome {
     Ready(Box<PreparedRun>),
     /// There is nothing left to do in the change. The lines say what was repaired before.
-    NothingLeft(Box<Change>, Vec<String>),
-    /// All stories are done, on a branch where HEAD is not. The text says which.
-    DoneElsewhere(String, Vec<String>),
+    Nothing(Box<NothingToRun>, Vec<String>),
     /// The screen has to ask first. The lines say what was repaired before.
     Asks(Box<TrustQuestion>, Vec<String>),
 }
@@ -135,58 +175,139 @@ pub(crate) async fn prepare(
     context: &Context,
 ) -> Result<LaunchOutcome, Failure> {
     let vault = open_vault(request, context).await?;
-    let mut repaired: Vec<String> = vault.repaired.iter().filter_map(recovered).collect();
-    // A run reports what was repaired. If there is none, its failure must.
-    let prepared = enter(vault, &mut repaired, request, context);
-    prepared.map_err(|failure| repaired.into_iter().fold(failure, Failure::hint))
+    let repaired: Vec<String> = vault.repaired.iter().filter_map(recovered).collect();
+    let launch = Launch { request, context };
+    match launch.enter(vault) {
+        Ok(Started::Run(prepared)) => Ok(LaunchOutcome::Ready(prepared)),
+        // A run reports what was repaired. If there is none, the answer must.
+        Ok(Started::Nothing(nothing)) => Ok(LaunchOutcome::Nothing(nothing, repaired)),
+        Ok(Started::Asks(question)) => Ok(LaunchOutcome::Asks(question, repaired)),
+        Err(failure) => Err(repaired.into_iter().fold(failure, Failure::hint)),
+    }
 }
 
-/// Decides whether the last run is resumed, and prepares what is to run.
-fn enter(
-    vault: OpenVault,
-    repaired: &mut Vec<String>,
-    request: &RunRequest<'_>,
-    context: &Context,
-) -> Result<LaunchOutcome, Failure> {
-    request.last_run(|| Ok(vault.last_run()))?;
-    let wanted = request.wanted(&context.surroundings()?);
-    let change = wanted.as_ref().map(|(name, place)| WantedChange {
-        name,
-        place: place.as_deref(),
-    });
-    let nothing_asked = change.is_none() && !matches!(request.change, ChangeSelector::LastRun);
-    if nothing_asked {
-        // Says what there is instead.
-        return prepare_in(vault, repaired, request, context, false);
-    }
-    let (vault, entry) = vault.enter(change, request.mode)?;
-    *repaired = vault.repaired.iter().filter_map(recovered).collect();
-    match entry {
-        Entry::New => prepare_in(vault, repaired, request, context, false),
-        Entry::Resume => prepare_in(vault, repaired, request, context, true),
-        Entry::DoneOnBranch {
-            change,
-            branch,
-            stories,
-        } if matches!(request.change, ChangeSelector::LastRun) => {
-            let done = all_done(&change, &branch, stories);
-            Err(
-                Failure::refused(format!("there is nothing to resume: {done}"))
-                    .hint("`ralphtool finish` ends the run")
-                    .hint(format!(
-                        "`git switch {branch}` first, to run its gates again"
-                    )),
-            )
+/// What a start comes to.
+enum Started {
+    Run(Box<PreparedRun>),
+    Nothing(Box<NothingToRun>),
+    Asks(Box<TrustQuestion>),
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    New,
+    Resumed,
+}
+
+/// A request, and where it was made.
+#[derive(Clone, Copy)]
+struct Launch<'a> {
+    request: &'a RunRequest<'a>,
+    context: &'a Context,
+}
+
+impl Launch<'_> {
+    /// Decides whether the last run is resumed, and prepares what is to run.
+    fn enter(self, vault: OpenVault) -> Result<Started, Failure> {
+        let request = self.request;
+        request.last_run(|| Ok(vault.last_run()))?;
+        let wanted = request.wanted(&self.context.surroundings()?);
+        let change = wanted.as_ref().map(Wanted::as_change);
+        let nothing_asked = change.is_none() && !matches!(request.change, ChangeSelector::LastRun);
+        if nothing_asked {
+            // Says what there is instead.
+            return self.start(vault, Beginning::New);
         }
-        Entry::DoneOnBranch {
-            change,
-            branch,
-            stories,
-        } => Ok(LaunchOutcome::DoneElsewhere(
-            all_done(&change, &branch, stories),
-            std::mem::take(repaired),
-        )),
+        let (vault, entry) = vault.enter(change, request.mode)?;
+        match entry {
+            Entry::New => self.start(vault, Beginning::New),
+            Entry::Resume => self.start(vault, Beginning::Resumed),
+            Entry::DoneOnBranch(done) if matches!(request.change, ChangeSelector::LastRun) => {
+                Err(nothing_to_resume(&done))
+            }
+            Entry::DoneOnBranch(done) => Ok(self.elsewhere(*done)),
+        }
     }
+
+    /// Prepares a run, where settings and plan are those it begins with. Without one, everything goes
+    /// back to where it was before the start.
+    fn start(self, vault: OpenVault, beginning: Beginning) -> Result<Started, Failure> {
+        let (run, done) = match self.read(&vault, beginning) {
+            Ok(Asked::Run(run, done)) => (run, done),
+            Ok(Asked::Trust(question)) => {
+                vault.take_back()?;
+                return Ok(Started::Asks(question));
+            }
+            Err(failure) => return Err(vault.refuse(failure)),
+        };
+        let switched_to = vault.switched_to().map(str::to_owned);
+        let change = run.change.clone();
+        if let Some(prepared) = PreparedRun::new(vault, *run)? {
+            return Ok(Started::Run(Box::new(prepared)));
+        }
+        Ok(match (done, switched_to) {
+            (Some(done), Some(_)) => self.elsewhere(*done),
+            (done, branch) => {
+                let done = done.map(|done| *done);
+                let nothing = NothingToRun::here(&change, done).on_branch(branch);
+                Started::Nothing(Box::new(nothing))
+            }
+        })
+    }
+
+    fn elsewhere(self, done: DoneRun) -> Started {
+        let target = self.request.target(&done.change);
+        Started::Nothing(Box::new(NothingToRun::elsewhere(done, &target)))
+    }
+
+    /// Reads what is to run, and asks whether the repository's own settings may be used.
+    fn read(self, vault: &OpenVault, beginning: Beginning) -> Result<Asked, Failure> {
+        let Self { request, context } = self;
+        let last = request.last_run(|| Ok(vault.last_run()))?;
+        let repository = vault.repository();
+        let mut inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
+        if !request.attended {
+            hint_at_gates(&inputs.settings, context, repository, request.flags);
+        }
+        if let Some(question) = allow(&mut inputs.loaded, request, context)? {
+            return Ok(Asked::Trust(Box::new(question)));
+        }
+        // A kept run with nothing left is resumed only if that is asked for.
+        let has_work = last.is_some() || inputs.change.next_open().is_some();
+        let run = Run {
+            change: inputs.change.clone(),
+            surroundings: inputs.surroundings,
+            settings: inputs.loaded.allowed(inputs.layer).map_err(unfit)?,
+            only_story: request.flags.story.clone().map(StoryId),
+            reopen: beginning == Beginning::Resumed && has_work,
+            mode: request.mode,
+            warnings: inputs.loaded.warnings,
+            environment: context.environment.clone(),
+            attended: request.attended,
+        };
+        let done = match inputs.change.next_open() {
+            Some(_) => None,
+            None => vault.done_here(Wanted::of(inputs.change).as_change())?,
+        };
+        Ok(Asked::Run(Box::new(run), done.map(Box::new)))
+    }
+}
+
+/// What was read for a start.
+enum Asked {
+    /// A run, and the kept one that has done all of its stories.
+    Run(Box<Run>, Option<Box<DoneRun>>),
+    /// The screen has to ask first.
+    Trust(Box<TrustQuestion>),
+}
+
+fn nothing_to_resume(done: &DoneRun) -> Failure {
+    Failure::refused(format!("there is nothing to resume: {}", all_done(done))).hint(format!(
+        "`git switch {}` first, to finish it with `ralphtool finish` or to run the gates at the end \
+         again with `ralphtool resume`",
+        words::shell(&done.branch)
+    ))
 }
 
 async fn open_vault(request: &RunRequest<'_>, context: &Context) -> Result<OpenVault, Failure> {
@@ -255,40 +376,6 @@ impl Inputs {
             change,
         })
     }
-}
-
-fn prepare_in(
-    vault: OpenVault,
-    repaired: &[String],
-    request: &RunRequest<'_>,
-    context: &Context,
-    resumes: bool,
-) -> Result<LaunchOutcome, Failure> {
-    let last = request.last_run(|| Ok(vault.last_run()))?;
-    let repository = vault.repository();
-    let mut inputs = Inputs::read(request, context, &repository.work_tree, last.as_ref())?;
-    if !request.attended {
-        hint_at_gates(&inputs.settings, context, repository, request.flags);
-    }
-    if let Some(question) = allow(&mut inputs.loaded, request, context)? {
-        return Ok(LaunchOutcome::Asks(Box::new(question), repaired.to_vec()));
-    }
-    let run = Run {
-        change: inputs.change.clone(),
-        surroundings: inputs.surroundings,
-        settings: inputs.loaded.allowed(inputs.layer).map_err(unfit)?,
-        only_story: request.flags.story.clone().map(StoryId),
-        // A kept run with nothing left is resumed only if that is asked for.
-        reopen: resumes && (last.is_some() || inputs.change.next_open().is_some()),
-        mode: request.mode,
-        warnings: inputs.loaded.warnings,
-        environment: context.environment.clone(),
-        attended: request.attended,
-    };
-    Ok(match PreparedRun::new(vault, run)? {
-        Some(prepared) => LaunchOutcome::Ready(Box::new(prepared)),
-        None => LaunchOutcome::NothingLeft(Box::new(inputs.change), repaired.to_vec()),
-    })
 }
 
 /// Asks the user to allow what the repository's own file asks for. Returns the question if the screen

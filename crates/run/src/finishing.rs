@@ -100,7 +100,7 @@ impl Action {
             Undone::Keep | Undone::Move(MoveKind::Undo) => Self::Finish {
                 choice: FinishChoice::Keep,
             },
-            Undone::Move(MoveKind::StartOver) => Self::StartOver,
+            Undone::Move(MoveKind::StartOver { .. }) => Self::StartOver,
             Undone::Move(MoveKind::Rewind { story, .. }) => Self::Rewind {
                 story: story.clone(),
             },
@@ -289,7 +289,7 @@ impl Session {
             plan.notices.extend(messages(&notices));
         }
         let outside = match choice {
-            FinishChoice::Abandon => self.outside_before(&run)?,
+            FinishChoice::Abandon => outside::before_run(self.checkpoints(), &self.lines()?, &run),
             FinishChoice::Cleanup
             | FinishChoice::Keep
             | FinishChoice::Squash
@@ -356,19 +356,6 @@ impl Session {
         })
     }
 
-    /// Task files outside of the work tree as they were before a run.
-    fn outside_before(&self, run: &RunId) -> Result<Option<PathBuf>, Failure> {
-        let checkpoints = self.checkpoints();
-        let before = checkpoints.before_start_over();
-        Ok(match before {
-            Some(before) => {
-                let folder = checkpoints.run_folder(&before.run);
-                Some(outside::before(&folder, &before.snapshot))
-            }
-            None => outside::at_start(checkpoints, &self.lines()?, run, None),
-        })
-    }
-
     /// Prepares to revert what was done last. Where that is that a run was started over, everything
     /// goes back to the run before it.
     pub fn undo(&mut self) -> Result<Prepared, Failure> {
@@ -379,6 +366,12 @@ impl Session {
             };
             return Ok(prepared);
         }
+        self.undo_last()
+    }
+
+    /// Prepares to revert the last finish, rewind or restored attempt; the run stays, even if it was
+    /// started over.
+    pub fn undo_last(&mut self) -> Result<Prepared, Failure> {
         let prepared = self.vault.prepare_undo()?;
         let in_run = self.run_to_name(&prepared)?;
         let action = Action::Undo {

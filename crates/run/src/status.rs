@@ -27,6 +27,15 @@ pub(crate) struct Whereabouts {
     pub owner: Option<String>,
     /// What it was in the middle of, and what the next start does about it.
     pub half_way: Option<(&'static str, &'static str)>,
+    /// Where HEAD is, as people say it; none where git does not say.
+    pub head: Option<String>,
+}
+
+impl Whereabouts {
+    /// Whether HEAD is not on a branch.
+    fn is_elsewhere(&self, branch: &str) -> bool {
+        self.head.as_ref().is_some_and(|head| head != branch)
+    }
 }
 
 /// Where the run stands: one object, the same for people and programs.
@@ -232,10 +241,10 @@ impl Status {
             outcome: progress.outcome().cloned(),
             finish: progress.finished(at),
             interrupted: half_way.map(|(found, then)| Interruption { found, then }),
-            next: if state.is_live() {
-                next_steps(Some(state))
-            } else {
-                next::after(progress, state, at)
+            next: match header.filter(|it| place.is_elsewhere(&it.branch)) {
+                _ if state.is_live() => next_steps(Some(state)),
+                None => next::after(progress, state, at),
+                Some(header) => next::with_switch(next::after(progress, state, at), &header.branch),
             },
         }
     }

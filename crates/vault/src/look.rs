@@ -8,7 +8,7 @@ use super::gc::folders::Folders;
 use super::gc::runs;
 use super::parked::parked_attempts;
 use crate::error::{CheckpointError, Result};
-use crate::gc::policy::{PastRun, Tally};
+use crate::gc::policy::{self, PastRun, Tally};
 use crate::git::process::Git;
 use crate::git::repository::Repository;
 use crate::journal::branches::BranchRuns;
@@ -33,6 +33,24 @@ pub struct Look {
     pub parked: usize,
     pub runs: Vec<PastRun>,
     pub journal: JournalHealth,
+}
+
+impl Look {
+    /// The run that commands mean where none is named: the open one, else the kept one, else the newest.
+    pub fn last_run(&self) -> Option<&PastRun> {
+        let named = self.open.as_ref().map(|open| &open.run);
+        let named = named.or(self.kept_run.as_ref());
+        let mut newest_first = self.runs.iter().rev();
+        newest_first.find(|run| match named {
+            Some(named) => run.run == *named,
+            None => run.standing != policy::Standing::TakenBack,
+        })
+    }
+}
+
+/// The runs that made the branches of a repository, read from its vault.
+pub fn branch_runs(vault: &Path) -> Result<BranchRuns> {
+    Ok(BranchRuns::of(&steps::read(&vault.join("journal"))?))
 }
 
 /// Reads the summary of a vault.

@@ -261,6 +261,11 @@ impl Session<Settled> {
         self.vault.switch_back()
     }
 
+    /// Switches to where HEAD was before [`Self::switch_back`].
+    pub fn switch_again(&mut self, switched: &SwitchedBack) -> Result<()> {
+        self.vault.switch_again(switched)
+    }
+
     /// Prepares the way back to before the open run, which keeps its branch; nothing is touched yet.
     pub fn prepare_start_over(&mut self) -> Result<PreparedMove> {
         self.vault.prepare_start_over()

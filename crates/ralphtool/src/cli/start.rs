@@ -6,17 +6,19 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::reporter;
 use crate::console::context::Context;
-use crate::console::flags::RunArguments;
 use crate::console::output;
 use crate::console::runtime::on_runtime;
+use crate::launch::nothing_to_run::NothingToRun;
 use crate::launch::{self, LaunchOutcome, RunRequest, dry_run};
 use crate::tui::session;
-use crate::ui::{Reporter, bell, words};
-use ralph_plan::change::Change;
+use crate::ui::page::Page;
+use crate::ui::text::clean;
+use crate::ui::{Reporter, bell};
 use ralph_run::engine::RecordSink;
 use ralph_run::engine::prepare::PreparedRun;
 use ralph_run::failure::Failure;
@@ -39,16 +41,21 @@ pub(super) fn run(request: &RunRequest<'_>, context: &Context) -> Result<ExitCod
 
 async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, Failure> {
     // To find the time zone for the first time means to list all there are; git is at work meanwhile.
-    drop(tokio::task::spawn_blocking(jiff::tz::TimeZone::system));
+    drop(tokio::task::spawn_blocking(TimeZone::system));
     match launch::prepare(request, context).await? {
-        LaunchOutcome::NothingLeft(change, repaired) => {
-            nothing_left(&change, request.flags, repaired)
-        }
-        LaunchOutcome::DoneElsewhere(text, mut lines) => {
-            lines.push(text);
-            lines.push("`ralphtool finish --cleanup` brings the work to your branch".to_owned());
-            lines.push("`ralphtool loop CHANGE --fresh` starts over".to_owned());
-            nothing_to_run(&lines, request.flags)
+        LaunchOutcome::Nothing(nothing, repaired) => {
+            let write = |page: &mut Page| {
+                for line in &repaired {
+                    page.line(clean(line));
+                }
+                nothing.write(page, &TimeZone::system());
+            };
+            if request.flags.json {
+                repeat_end(&nothing, context, write)?;
+            } else {
+                output::page(context, write)?;
+            }
+            Ok(nothing.exit_code().into())
         }
         // Only a screen is answered so.
         LaunchOutcome::Asks(..) => Err(Failure::refused("not allowed: nothing was run")),
@@ -64,22 +71,20 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
     }
 }
 
-fn nothing_left(
-    change: &Change,
-    flags: &RunArguments,
-    mut lines: Vec<String>,
-) -> Result<ExitCode, Failure> {
-    let tally = change.story_tally();
-    lines.push(words::nothing_left(&change.name, tally.done, tally.total));
-    nothing_to_run(&lines, flags)
-}
-
-fn nothing_to_run(lines: &[String], flags: &RunArguments) -> Result<ExitCode, Failure> {
-    if flags.json {
-        // Only records may appear on stdout, and no run took place.
-        return Ok(ExitCode::SUCCESS);
-    }
-    output::print(format!("{}\n", lines.join("\n")).as_bytes())
+/// Only records may appear on stdout: the last one of the run that did the work, if there is one.
+fn repeat_end(
+    nothing: &NothingToRun,
+    context: &Context,
+    write: impl FnOnce(&mut Page),
+) -> Result<(), Failure> {
+    let Some(record) = nothing.record() else {
+        return Ok(());
+    };
+    let mut page = Page::new(context.paint_for(&std::io::stderr()));
+    write(&mut page);
+    // There is nowhere else to report a failure.
+    let _ = std::io::stderr().write_all(page.text.as_bytes());
+    output::json_line(record).map(drop)
 }
 
 /// Runs what is ready while a reporter shows it, and a listener calls the user; gives the run's

@@ -122,6 +122,14 @@ pub(crate) fn json(value: &impl Serialize) -> Result<ExitCode, Failure> {
     })
 }
 
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<ExitCode, Failure> {
+    present(|out| {
+        serde_json::to_writer(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
 /// Writes warnings to stderr, a line each.
 pub(crate) fn warn<T: AsRef<str>>(context: &Context, messages: impl IntoIterator<Item = T>) {
     let stderr = io::stderr();

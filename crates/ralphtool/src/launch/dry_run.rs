@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{Inputs, RunRequest, trust};
+use super::{ChangeSelector, Inputs, RunRequest, nothing_to_resume, trust};
 use crate::console::context::Context;
 use crate::console::output;
 use crate::console::repository::usable_repository;
@@ -16,7 +16,7 @@ use ralph_run::engine::entry::Entry;
 use ralph_run::failure::Failure;
 use ralph_run::gate::GatePlace;
 use ralph_run::policy::Budget;
-use ralph_run::preview::forecast::{Forecast, Question, all_done};
+use ralph_run::preview::forecast::{AskedFor, Forecast, Question, all_done};
 use ralph_run::records::event::BudgetLimits;
 use ralph_run::settings::Settings;
 use ralph_vault::look::peek_last;
@@ -47,28 +47,32 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         git: &git,
         state: &state,
         change,
+        asked: match request.change {
+            ChangeSelector::LastRun => AskedFor::LastRun,
+            ChangeSelector::Named(_) | ChangeSelector::OnlyOpen => AskedFor::Change,
+        },
         mode: request.mode,
     })?;
+    if let Ok(Entry::DoneOnBranch(done)) = &forecast.entry
+        && matches!(request.change, ChangeSelector::LastRun)
+    {
+        return Err(nothing_to_resume(done));
+    }
     let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
         let what = match &forecast.entry {
-            Ok(Entry::DoneOnBranch {
-                change,
-                branch,
-                stories,
-            }) => {
-                return page.line(all_done(&clean(change), &clean(branch), *stories));
-            }
+            Ok(Entry::DoneOnBranch(done)) => return page.line(clean(&all_done(done))),
             Ok(Entry::Resume) => "the run of `{}` would be resumed; nothing is touched",
             _ => "`{}` would be run; nothing is touched",
         };
         page.styled(STRONG, what.replace("{}", &clean(&change.name)));
         page.facts(&facts(&forecast, settings), 10);
         let story = request.flags.story.as_deref();
-        let open = change
-            .stories
-            .iter()
-            .filter(|story| story.state == StoryState::Open && !forecast.is_done_in_run(&story.id));
+        let is_planned = |story: &&Story| {
+            let is_open = story.state == StoryState::Open && !forecast.is_done_in_run(&story.id);
+            is_open || forecast.is_redone(&story.id)
+        };
+        let open = change.stories.iter().filter(is_planned);
         let planned = open.filter(|it| story.is_none_or(|story| it.id.0 == story));
         write_stories(page, &planned.collect::<Vec<_>>());
         write_settings(page, settings, is_verbose);
@@ -94,7 +98,11 @@ fn write_stories(page: &mut Page, stories: &[&Story]) {
     page.heading(count(stories.len(), "story"));
     for story in stories {
         let id = page.paint(NAME, clean(&story.id.0));
-        let open = format!("{} open", count(story.open_tasks().count(), "task"));
+        let open = match story.open_tasks().count() {
+            // A fresh start opens the boxes of a story that is done.
+            0 => count(story.tasks.len(), "task"),
+            open => format!("{} open", count(open, "task")),
+        };
         let open = page.paint(DIM, open);
         page.line(format!("  {id} {}  {open}", clean(&story.title)));
     }

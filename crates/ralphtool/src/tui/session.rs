@@ -254,9 +254,11 @@ impl Session {
         };
         match Box::pin(launch::prepare(&request, context)).await {
             Ok(LaunchOutcome::Ready(ready)) => self.run(ready, commands).await,
-            Ok(LaunchOutcome::NothingLeft(..)) => RunOver::NothingLeft,
-            Ok(LaunchOutcome::DoneElsewhere(text, _)) => {
-                RunOver::Failed(lookup::error_text(Failure::refused(text)))
+            Ok(LaunchOutcome::Nothing(nothing, _)) => {
+                let failure = nothing.as_failure(&TimeZone::system());
+                failure.map_or(RunOver::NothingLeft, |failure| {
+                    RunOver::Failed(lookup::error_text(failure))
+                })
             }
             Ok(LaunchOutcome::Asks(question, repaired)) => {
                 RunOver::NeedsTrust(Box::new(TrustPrompt {

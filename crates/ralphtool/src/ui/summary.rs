@@ -191,35 +191,17 @@ impl<'a> Summary<'a> {
             .map(|(command, what)| (command.to_owned(), what))
             .to_vec();
         }
-        // Without a commit there is nothing to compare with or to go back to.
+        // Without a commit there is nothing to compare with.
         if self.is_unborn {
             let log = format!("git log --stat {}", shell(branch));
             return vec![(log, "the commits and their files")];
         }
         let commits = shell(&format!("{original}..{branch}"));
         let change = shell(&format!("{original}...{branch}"));
-        let mut review = vec![
+        vec![
             (format!("git log --oneline {commits}"), "the commits"),
             (format!("git diff {change}"), "the whole change"),
-        ];
-        // While work is left, the run is resumed on its branch.
-        if !self.progress.has_open_stories() {
-            let switch = format!("git switch {}", self.switch_target());
-            review.push((switch, "back to where the run began"));
-        }
-        review
-    }
-
-    /// A commit can only be switched to with `--detach`.
-    fn switch_target(&self) -> String {
-        let is_commit = matches!(self.original.len(), 40 | 64)
-            && self.original.chars().all(|c| c.is_ascii_hexdigit());
-        let target = shell(&self.original);
-        if is_commit {
-            format!("--detach {target}")
-        } else {
-            target
-        }
+        ]
     }
 }
 

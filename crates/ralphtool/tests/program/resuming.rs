@@ -153,15 +153,20 @@ fn a_change_whose_run_is_done_is_not_done_again() {
     let sandbox = first_story_done();
     sandbox.run(&["loop", "c"]).ends_with(0);
     let nothing = sandbox.run(&["loop", "c"]).ends_with(0);
-    assert_eq!(nothing.stdout, "`c`: nothing left to do, 2 stories done\n");
+    assert_eq!(
+        nothing.stdout,
+        "`c`: nothing left to do, 2 stories done\n  ! no gates: the agent's word is the only check\n"
+    );
     sandbox.git("switch -q main");
     let before = seen(&sandbox);
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(
         output.stdout,
-        "`c`: all 2 stories are done, on `ralph/c`\n\
-         `ralphtool finish --cleanup` brings the work to your branch\n\
-         `ralphtool loop CHANGE --fresh` starts over\n"
+        "`c`: all 2 stories are done, on `ralph/c`\n  \
+         ! no gates: the agent's word is the only check\n\
+         `git switch ralph/c`, then `ralphtool finish --cleanup`: returns to main with the work as \
+         uncommitted changes\n\
+         `ralphtool loop c --fresh` starts over\n"
     );
     assert_eq!(seen(&sandbox), before);
     assert_eq!(started(&sandbox), "1 2 ");
@@ -169,6 +174,93 @@ fn a_change_whose_run_is_done_is_not_done_again() {
         &refused(&sandbox, &["resume"]),
         "there is nothing to resume: `c`: all 2 stories are done, on `ralph/c`",
     );
+    // What is printed works.
+    sandbox.git("switch -q ralph/c");
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+}
+
+#[test]
+fn work_that_is_not_verified_is_not_verified_by_a_second_start() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and("", "[[gate]]\nname = \"no\"\nrun = \"exit 3\"\n");
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    let headline = "its run ended: done, but not verified: gate `no` red since before the run\n";
+    let nothing = sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(
+        nothing.stdout,
+        format!("`c`: nothing left to do, 2 stories done\n{headline}")
+    );
+    let ended = sandbox.events_named("run_ended");
+    let nothing = sandbox.run(&["loop", "c", "--json"]).ends_with(1);
+    assert_eq!(sandbox::records(&nothing.stdout), ended);
+    sandbox.git("switch -q --discard-changes main");
+    let before = seen(&sandbox);
+    let nothing = sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(
+        nothing.stdout.lines().take(2).collect::<Vec<_>>(),
+        [
+            "`c`: all 2 stories are done, on `ralph/c`",
+            headline.trim_end()
+        ]
+    );
+    let nothing = sandbox.run(&["loop", "c", "--json"]).ends_with(1);
+    assert_eq!(sandbox::records(&nothing.stdout), ended);
+    assert_eq!(seen(&sandbox), before);
+}
+
+/// A run of `c` that is done, on its branch, and a third story that is only on `main`.
+fn third_story_on_main() -> Sandbox {
+    let sandbox = first_story_done();
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.git("switch -q main");
+    sandbox.tasks(&format!("{TASKS}\n## 3. Third\n- [ ] 3.1 Do e\n"));
+    sandbox.git("commit -qam third");
+    sandbox
+}
+
+#[test]
+fn a_story_that_the_run_did_not_have_is_not_said_to_be_done() {
+    let sandbox = third_story_on_main();
+    for args in [
+        &["loop", "c"][..],
+        &["loop", "c", "--story", "3"],
+        &["loop"],
+    ] {
+        assert_eq!(
+            refused(&sandbox, args),
+            "error: story 3 of `c` has tasks on `main` that its run did not have, and the work of the \
+             run is on `ralph/c`\n  \
+             hint: `git switch ralph/c` and add them to the plan there; then `ralphtool resume` does \
+             them\n  \
+             hint: or `git merge ralph/c` here, with the boxes of both plans; then `ralphtool loop c` does \
+             them in a new run\n"
+        );
+    }
+    // Another story gets a task.
+    sandbox.tasks(&TASKS.replace("## 2", "- [ ] 1.3 Do more\n\n## 2"));
+    has(
+        &refused(&sandbox, &["loop", "c"]),
+        "story 1 of `c` has tasks on `main`",
+    );
+}
+
+#[test]
+fn a_story_that_the_run_did_not_have_is_done_after_a_merge_or_on_its_branch() {
+    let third = "\n## 3. Third\n- [ ] 3.1 Do e\n";
+    let sandbox = third_story_on_main();
+    let mut merge = sandbox.command("git");
+    merge.args(["merge", "ralph/c"]).output().unwrap();
+    sandbox.tasks(&format!("{}{third}", TASKS.replace("[ ]", "[x]")));
+    sandbox.git("commit -qam merged");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 3 ");
+
+    let sandbox = third_story_on_main();
+    sandbox.git("switch -q ralph/c");
+    sandbox.tasks(&format!("{}{third}", sandbox.tasks_now()));
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 3 ");
 }
 
 #[test]
@@ -183,6 +275,29 @@ fn work_that_was_merged_is_not_gone_back_to() {
         assert_eq!(sandbox.runs().len(), 2);
         assert_eq!(sandbox.git("log --format=%s -1 ralph/c~2"), "merged\n");
     }
+}
+
+#[test]
+fn what_to_type_next_works_from_where_head_is() {
+    let sandbox = first_story_done();
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let next = || {
+        let status = sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        let steps = status["next"].as_array().unwrap().iter();
+        let commands = steps.map(|step| step["command"].as_str().unwrap().to_owned());
+        commands.collect::<Vec<_>>()
+    };
+    let there = ["ralphtool finish --cleanup", "ralphtool log last"];
+    assert_eq!(next(), there);
+    for place in ["main", "--detach main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        let elsewhere = [&["git switch ralph/c"], &there[..]].concat();
+        assert_eq!(next(), elsewhere);
+    }
+    sandbox.git("switch ralph/c");
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(next(), ["ralphtool log last", "ralphtool undo"]);
 }
 
 // ---- starting over
@@ -222,6 +337,39 @@ fn a_fresh_start_begins_where_the_last_run_began_and_undo_restores_that_run() {
     let output = sandbox.run(&["resume"]).ends_with(0);
     has(&output.stdout, "stories    2 of 2 done");
     assert_eq!(started(&sandbox), "1 1 2 2 ");
+}
+
+#[test]
+fn the_figures_of_a_run_that_was_left_stay() {
+    let sandbox = first_story_done();
+    let files = |args: &[&str]| {
+        let object = sandbox.run(args).ends_with(0).stdout;
+        let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+        let totals = object.get("totals").unwrap_or(&object);
+        totals["changed_files"].as_u64()
+    };
+    let run = sandbox.runs()[0].file_name().unwrap().to_owned();
+    let log = ["log", run.to_str().unwrap(), "--json"];
+    let before = (files(&log), files(&["status", "--json"]));
+    assert_eq!(before, (Some(2), Some(2)));
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(files(&log), Some(2));
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!((files(&log), files(&["status", "--json"])), before);
+}
+
+#[test]
+fn what_a_fresh_start_leaves_is_said_as_it_was() {
+    // An unfinished run, with HEAD elsewhere.
+    let sandbox = killed_in_story_2();
+    sandbox.run(&["rewind", "none"]).ends_with(2);
+    sandbox.git("switch -q main");
+    sandbox.agent(GOOD);
+    let output = sandbox.run(&["loop", "c", "--fresh"]).ends_with(0).stdout;
+    has(
+        &output,
+        "a run of `c` was not finished: kept its branch `ralph/c`",
+    );
 }
 
 #[test]
@@ -270,6 +418,68 @@ fn a_fresh_start_and_its_undo_carry_a_task_file_outside_of_the_tree() {
     assert_eq!(fs::read_to_string(&plan).unwrap(), half);
 }
 
+/// A plan outside of the tree, or one that git ignores: story 1 of it is done.
+fn plan_in_no_branch(plan: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/info/exclude", "plan.md\n");
+    let path = sandbox.repo.join(plan);
+    fs::write(&path, TASKS).unwrap();
+    sandbox.agent(&format!(
+        "echo $RALPHTOOL_STORY >> $root/started\ntasks='{}'\n{GOOD}",
+        path.display()
+    ));
+    sandbox.run(&["loop", plan, "--story", "1"]).ends_with(0);
+    sandbox
+}
+
+#[test]
+fn a_fresh_start_takes_no_story_for_done_whose_work_is_on_another_branch() {
+    for plan in ["plan.md", "../plan.md"] {
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        for dry_run in [&["--dry-run"][..], &[]] {
+            let told = refused(&sandbox, &[&["loop", plan, "--fresh"], dry_run].concat());
+            assert_eq!(
+                told,
+                "error: story 1 is ticked in `plan.md`, which is in no branch, and its work is on \
+                 `ralph/plan` only\n  \
+                 hint: `git switch ralph/plan` first: from there `--fresh` opens the boxes as well\n  \
+                 hint: or open the boxes of the stories that are to be done again by hand\n"
+            );
+        }
+        sandbox.git("switch -q ralph/plan");
+        sandbox.run(&["loop", plan, "--fresh"]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 1 2 ");
+        // With the work at HEAD there is nothing to be refused.
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        sandbox.git("merge -q ralph/plan");
+        sandbox.run(&["loop", plan, "--fresh"]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 2 ");
+        let sandbox = plan_in_no_branch(plan);
+        sandbox.git("switch -q main");
+        sandbox.git("branch -q -D ralph/plan");
+        has(
+            &refused(&sandbox, &["loop", plan, "--fresh"]),
+            "its work was on `ralph/plan`, which is gone",
+        );
+    }
+}
+
+#[test]
+fn a_fresh_start_that_the_run_itself_abandons_leaves_the_task_file_as_it_was() {
+    for plan in ["plan.md", "../plan.md"] {
+        let sandbox = plan_in_no_branch(plan);
+        let half = fs::read_to_string(sandbox.repo.join(plan)).unwrap();
+        let args = ["loop", plan, "--fresh", "--gate", "sh -c 'exit 127'"];
+        sandbox.run(&args).ends_with(2);
+        assert_eq!(sandbox.branch(), "ralph/plan");
+        assert_eq!(fs::read_to_string(sandbox.repo.join(plan)).unwrap(), half);
+        sandbox.run(&["loop", plan]).ends_with(0);
+        assert_eq!(started(&sandbox), "1 2 ");
+    }
+}
+
 #[test]
 fn a_fresh_start_is_refused_where_the_original_branch_has_moved() {
     let sandbox = first_story_done();
@@ -280,6 +490,251 @@ fn a_fresh_start_is_refused_where_the_original_branch_has_moved() {
         &told,
         "`git switch main` first: the new run starts from there",
     );
+}
+
+// ---- refused, with nothing moved
+
+/// Ways to ask for a run that is refused only where its plan and settings are read.
+const REFUSED: [&[&str]; 3] = [
+    &["--gate", "no-such-program"],
+    &["--story", "9"],
+    &["--agent", "nosuch"],
+];
+
+#[test]
+fn a_fresh_start_that_is_refused_moves_nothing() {
+    let sandbox = first_story_done();
+    sandbox.make_dirty();
+    let journal = || sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+    let before = journal();
+    for flags in REFUSED {
+        let told = refused(&sandbox, &[&["loop", "c", "--fresh"], flags].concat());
+        assert!(!told.contains("returned to"), "{told}");
+    }
+    assert_eq!(journal(), before);
+    // The run is as it was: it can be resumed, and what is undone is what was done before.
+    sandbox.run(&["undo"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 ");
+}
+
+#[test]
+fn a_fresh_start_with_settings_that_are_not_allowed_moves_nothing() {
+    let sandbox = first_story_done();
+    sandbox.config("max_retries = 1");
+    let before = seen(&sandbox);
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.args(["loop", "c", "--fresh"]);
+    command.env_remove("RALPHTOOL_TRUST");
+    sandbox.start_command(command).end().ends_with(2);
+    assert_eq!(seen(&sandbox), before);
+}
+
+#[test]
+fn a_resumption_that_is_refused_goes_back_to_the_branch_head_was_on() {
+    for place in ["switch -q main", "switch -q --detach main"] {
+        let sandbox = first_story_done();
+        sandbox.git(place);
+        sandbox.write("mine.txt", "mine\n");
+        sandbox.write("a.txt", "mine\n");
+        sandbox.git("add a.txt");
+        for flags in REFUSED {
+            refused(&sandbox, &[&["loop", "c"], flags].concat());
+        }
+        refused(&sandbox, &["resume", "--gate", "no-such-program"]);
+    }
+}
+
+#[test]
+fn an_unfinished_run_stays_unfinished_where_a_fresh_start_is_refused() {
+    let sandbox = killed_in_story_2();
+    // What was interrupted is repaired first.
+    sandbox.run(&["rewind", "none"]).ends_with(2);
+    for place in ["ralph/c", "main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        for flags in REFUSED {
+            refused(&sandbox, &[&["loop", "c", "--fresh"], flags].concat());
+        }
+        let status = sandbox.run(&["status", "--json"]).ends_with(0).stdout;
+        has(&status, "\"open\": true");
+    }
+    sandbox.agent(GOOD);
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(sandbox.commits().len(), 3);
+}
+
+/// A run whose first story is done, and whose program was killed in the second one.
+fn killed_in_story_2() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.agent(&format!(
+        "[ $RALPHTOOL_STORY = 1 ] || {{ touch $root/ready; sleep 60; }}\n{GOOD}"
+    ));
+    let running = sandbox.start(&["loop", "c"]);
+    let ready = sandbox.root.join("ready");
+    sandbox::until("the second story", || sandbox::there(&ready));
+    running.kill_all();
+    running.end();
+    sandbox
+}
+
+#[test]
+fn a_fresh_start_is_refused_before_it_moves_where_the_user_has_committed_to_the_branch() {
+    let sandbox = first_story_done();
+    sandbox.git("commit -q --allow-empty -m mine");
+    let told = refused(&sandbox, &["loop", "c", "--fresh"]);
+    has(&told, "the branch `ralph/c` has commits that the run ");
+    has(
+        &told,
+        "rename it, with HEAD elsewhere: `git switch main`, `git branch -m ralph/c ralph/c-old`",
+    );
+    sandbox.git("switch -q main");
+    sandbox.git("branch -m ralph/c ralph/c-old");
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 1 2 ");
+    assert_eq!(sandbox.git("log --format=%s -1 ralph/c-old"), "mine\n");
+}
+
+// ---- the dry run
+
+/// What the dry run says is what the start does: both are refused in the same words.
+#[track_caller]
+fn refused_both(sandbox: &Sandbox, args: &[&str]) -> String {
+    let told = refused(sandbox, &[args, &["--dry-run"]].concat());
+    assert_eq!(refused(sandbox, args), told);
+    told
+}
+
+#[test]
+fn a_dry_run_refuses_what_the_start_refuses() {
+    let committed = first_story_done();
+    committed.git("commit -q --allow-empty -m mine");
+    has(
+        &refused_both(&committed, &["loop", "c", "--fresh"]),
+        "commits that the run",
+    );
+
+    let moved = first_story_done();
+    moved.git("branch -f main ralph/c");
+    has(
+        &refused_both(&moved, &["loop", "c", "--fresh"]),
+        "`main` has moved",
+    );
+
+    let in_the_way = first_story_done();
+    in_the_way.git("switch -q main");
+    // An edit and a new time are no obstacle.
+    in_the_way.write("a.txt", "mine\n");
+    in_the_way.write("dir/b.txt", "two\n");
+    in_the_way.run(&["loop", "c", "--dry-run"]).ends_with(0);
+    in_the_way.write("story-1.txt", "mine\n");
+    // Git says it in other words.
+    for args in [&["loop", "c"][..], &["resume"]] {
+        let dry_run = [args, &["--dry-run"]].concat();
+        for told in [refused(&in_the_way, args), refused(&in_the_way, &dry_run)] {
+            has(&told, "git cannot switch there from `main`: ");
+            has(&told, "story-1.txt");
+        }
+    }
+
+    let gone = first_story_done();
+    gone.git("switch -q main");
+    gone.git("branch -q -D ralph/c");
+    has(&refused_both(&gone, &["resume"]), "is gone");
+
+    let done = first_story_done();
+    done.run(&["loop", "c"]).ends_with(0);
+    done.git("switch -q main");
+    has(
+        &refused_both(&done, &["resume"]),
+        "there is nothing to resume",
+    );
+}
+
+#[test]
+fn a_dry_run_of_a_fresh_start_lists_the_stories_that_are_done_again() {
+    let sandbox = first_story_done();
+    for place in ["ralph/c", "main"] {
+        sandbox.git(&format!("switch -q {place}"));
+        let plan = sandbox.run(&["loop", "c", "--fresh", "--dry-run"]);
+        has(&plan.ends_with(0).stdout, "2 stories\n  1 First");
+        let plan = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0).stdout;
+        has(&plan, "1 story\n  2 Second");
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_fresh_start_says_which_run_of_another_change_is_left() {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/d/tasks.md", TASKS);
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m d");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let plan = sandbox
+        .run(&["loop", "d", "--fresh", "--dry-run"])
+        .ends_with(0)
+        .stdout;
+    has(
+        &plan,
+        "`ralph/d` from `main`: leaves the run of `c`, whose branch `ralph/c` is kept",
+    );
+    let output = sandbox.run(&["loop", "d", "--fresh"]).ends_with(0).stdout;
+    has(
+        &output,
+        "HEAD was on the branch of a run of `c`: returned to where it began",
+    );
+}
+
+// ---- the list
+
+/// What `list` says of `c`.
+#[track_caller]
+fn listed(sandbox: &Sandbox) -> String {
+    let rows = sandbox.run(&["list", "--json"]).ends_with(0).stdout;
+    let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+    let mut rows = rows.as_array().unwrap().iter();
+    let row = rows.rfind(|row| row["name"] == "c").unwrap();
+    row["standing"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_list_means_the_run_that_a_start_resumes() {
+    let sandbox = first_story_done();
+    assert_eq!(listed(&sandbox), "story done, kept");
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
+    assert_eq!(listed(&sandbox), "done, kept");
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!(listed(&sandbox), "story done, kept");
+    let status = sandbox.run(&["status"]).ends_with(0).stdout;
+    has(&status, "the story is done; branch kept");
+}
+
+#[test]
+fn the_list_says_what_keeps_a_new_run_from_its_branch() {
+    for (finish, words) in [
+        (
+            &["finish", "--squash"][..],
+            "story done, squashed: 1/2 on ralph/c",
+        ),
+        (
+            &["finish", "--reword"],
+            "story done, reworded: 1/2 on ralph/c",
+        ),
+        // A run of another change comes in between.
+        (
+            &["loop", "d", "--on-top"],
+            "story done, over: 1/2 on ralph/c",
+        ),
+    ] {
+        let sandbox = first_story_done();
+        sandbox.write("openspec/changes/d/tasks.md", TASKS);
+        sandbox.run(finish).ends_with(0);
+        sandbox.git("switch -q main");
+        assert_eq!(listed(&sandbox), words);
+        refused(&sandbox, &["loop", "c"]);
+        sandbox.git("merge -q ralph/c");
+        assert_eq!(listed(&sandbox), "ready");
+        sandbox.run(&["loop", "c"]).ends_with(0);
+    }
 }
 
 // ---- branches of the user's

@@ -228,7 +228,7 @@ fn home(kind: &MoveKind, begun: &BeginIntent) -> Option<Event> {
             (short(&begun.branch), *changed_files)
         }
         MoveKind::Abandon => (begun.head_before().recorded(), 0),
-        MoveKind::StartOver => (begun.head.recorded(), 0),
+        MoveKind::StartOver { changed_files } => (begun.head.recorded(), *changed_files),
         MoveKind::Rewind { .. } | MoveKind::RestoreAttempt { .. } | MoveKind::Undo => return None,
     };
     Some(Event::Finished(Finished {

@@ -26,7 +26,7 @@ pub(crate) fn keep_for_abandon(
     let lines = vault.journal_lines();
     let lines =
         lines.map_err(|error| Failure::system("could not read the journal").because(error))?;
-    let Some(wanted) = at_start(vault, &lines, &open.run, None) else {
+    let Some(wanted) = before_run(vault, &lines, &open.run) else {
         return Ok(None);
     };
     let run_folder = vault.run_folder(&open.run);
@@ -47,6 +47,15 @@ impl Displaced {
     /// Puts them where the move leads.
     pub(crate) fn put(&self) -> Result<(), Failure> {
         put(&self.run_folder, &self.move_id)
+    }
+}
+
+/// Where task files are kept as they were before the last run: to abandon one that was started over
+/// leads to where everything was before that.
+pub(crate) fn before_run(vault: &Vault, lines: &[Line], run: &RunId) -> Option<PathBuf> {
+    match vault.before_start_over() {
+        Some(earlier) => Some(before(&vault.run_folder(&earlier.run), &earlier.snapshot)),
+        None => at_start(vault, lines, run, None),
     }
 }
 

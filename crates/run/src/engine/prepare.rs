@@ -102,17 +102,58 @@ impl PreparedRun {
     }
 
     /// Checks everything that could make the run impossible. None where no story is open and no run
-    /// either: there is nothing to do.
-    pub fn new(vault: OpenVault, run: Run) -> Result<Option<Self>, Failure> {
+    /// either: there is nothing to do. Without a run, what the start has moved is taken back.
+    pub fn new(mut vault: OpenVault, run: Run) -> Result<Option<Self>, Failure> {
+        let checked = match Checked::of(&mut vault, &run) {
+            Ok(Some(checked)) => checked,
+            Ok(None) => {
+                vault.take_back()?;
+                return Ok(None);
+            }
+            Err(failure) => return Err(vault.refuse(failure)),
+        };
+        let Checked {
+            id,
+            branch,
+            machine,
+            resumed,
+            preface,
+        } = checked;
+        Ok(Some(Self {
+            id,
+            run,
+            machine,
+            session: vault.session,
+            resumed,
+            branch,
+            preface,
+        }))
+    }
+}
+
+/// What a run begins with, once nothing makes it impossible.
+struct Checked {
+    id: RunId,
+    branch: String,
+    machine: Machine,
+    resumed: bool,
+    preface: Vec<Event>,
+}
+
+impl Checked {
+    /// None where there is nothing to do.
+    fn of(vault: &mut OpenVault, run: &Run) -> Result<Option<Self>, Failure> {
         check_story(&run.change, run.only_story.as_ref())?;
         let nothing_left = nothing_left(&run.change);
+        vault.adapt_to(&run.settings);
         let mut preface = vault.repaired.clone();
-        let mut session = vault.for_run(&run.settings);
+        preface.extend(vault.departure.iter().map(|it| it.event.clone()));
+        let session = &mut vault.session;
         if run.reopen && session.vault().open_run().is_none() {
             let mut gates = run.settings.gates.value.iter();
             let is_judged_whole = gates.any(|gate| gate.when == When::End);
             // Where every story is done, gates at the end may still have their say.
-            reopen(&mut session, nothing_left && !is_judged_whole)?;
+            reopen(session, nothing_left && !is_judged_whole)?;
         }
         session.set_limits(run.settings.limits())?;
         let checkpoints = session.vault();
@@ -125,33 +166,18 @@ impl PreparedRun {
         os::keep_freed_memory();
         let said = run.warnings.iter();
         preface.extend(said.map(|text| Event::warning("settings", text)));
-        let (id, branch, resumption) = match open_run_of(checkpoints, &run.change)? {
-            Some(open) => {
-                let folder = checkpoints.run_folder(&open.run);
-                let so_far = spent_so_far(&folder, &open, &run.settings)?;
-                preface.extend(so_far.warnings);
-                let max_retries = run.settings.max_retries.value;
-                let (id, branch) = (open.run.clone(), open.branch.clone());
-                let resumption = resumption(open, so_far.progress, max_retries);
-                (id, branch, Some(resumption))
-            }
-            None if nothing_left => return Ok(None),
-            None => {
-                let runs = checkpoints.branch_runs()?;
-                let folder = checkpoints.vault_folder();
-                let branch = branch_name(&run.change, &runs, folder, checkpoints.repository());
-                checkpoints.preflight(&NewBranch {
-                    name: &branch,
-                    change: &run.change.name,
-                    replaces: run.mode.fresh,
-                    on_top: run.mode.on_top,
-                })?;
-                preface.extend(replaced(checkpoints, &branch, &runs)?);
-                (new_run(), branch, None)
-            }
+        let Some(beginning) = Beginning::of(checkpoints, run, nothing_left)? else {
+            return Ok(None);
         };
-        let policy = policy(&run);
-        preface.extend(warnings(&run, &policy));
+        let Beginning {
+            id,
+            branch,
+            resumption,
+            said,
+        } = beginning;
+        preface.extend(said);
+        let policy = policy(run);
+        preface.extend(warnings(run, &policy));
         let resumed = resumption.is_some();
         let machine = Machine::new(Setup {
             roster: Roster::of(&run.settings, &run.change.name),
@@ -163,13 +189,61 @@ impl PreparedRun {
         });
         Ok(Some(Self {
             id,
-            run,
-            machine,
-            session,
-            resumed,
             branch,
+            machine,
+            resumed,
             preface,
         }))
+    }
+}
+
+/// The open run that is resumed, or a new one with its branch.
+struct Beginning {
+    id: RunId,
+    branch: String,
+    resumption: Option<Resumption>,
+    /// What the user should be told of it.
+    said: Vec<Event>,
+}
+
+impl Beginning {
+    /// None where no run is open and nothing is left to do.
+    fn of(checkpoints: &Vault, run: &Run, nothing_left: bool) -> Result<Option<Self>, Failure> {
+        match open_run_of(checkpoints, &run.change)? {
+            Some(open) => Ok(Some(Self::resumed(checkpoints, run, open)?)),
+            None if nothing_left => Ok(None),
+            None => Ok(Some(Self::new(checkpoints, run)?)),
+        }
+    }
+
+    fn resumed(checkpoints: &Vault, run: &Run, open: OpenRun) -> Result<Self, Failure> {
+        let folder = checkpoints.run_folder(&open.run);
+        let so_far = spent_so_far(&folder, &open, &run.settings)?;
+        let max_retries = run.settings.max_retries.value;
+        Ok(Self {
+            id: open.run.clone(),
+            branch: open.branch.clone(),
+            resumption: Some(resumption(open, so_far.progress, max_retries)),
+            said: so_far.warnings,
+        })
+    }
+
+    fn new(checkpoints: &Vault, run: &Run) -> Result<Self, Failure> {
+        let runs = checkpoints.branch_runs()?;
+        let folder = checkpoints.vault_folder();
+        let branch = branch_name(&run.change, &runs, folder, checkpoints.repository());
+        checkpoints.preflight(&NewBranch {
+            name: &branch,
+            change: &run.change.name,
+            replaces: run.mode.fresh,
+            on_top: run.mode.on_top,
+        })?;
+        Ok(Self {
+            id: new_run(),
+            said: replaced(checkpoints, &branch, &runs)?.into_iter().collect(),
+            branch,
+            resumption: None,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::entry::Departure;
 use super::gaps::fill_gaps;
 use super::start::{outside_of_last, recorded};
 use super::{REPAIR_TIMEOUT, chain, outside};
@@ -41,6 +42,7 @@ pub struct OpenVault {
     pub(super) session: Session<Settled>,
     /// What was found and done.
     pub repaired: Vec<Event>,
+    pub(super) departure: Option<Departure>,
 }
 
 impl OpenVault {
@@ -53,7 +55,11 @@ impl OpenVault {
             after: AfterRecovery::Continue,
         };
         let (session, repaired) = repair(opened, wanted).await?;
-        Ok(Self { session, repaired })
+        Ok(Self {
+            session,
+            repaired,
+            departure: None,
+        })
     }
 
     pub fn repository(&self) -> &Repository {
@@ -75,13 +81,12 @@ impl OpenVault {
         OpenRun { plan, ..run }
     }
 
-    /// The vault as the settings of the run want it.
-    pub(super) fn for_run(mut self, settings: &Settings) -> Session<Settled> {
+    /// Makes the vault as the settings of the run want it.
+    pub(super) fn adapt_to(&mut self, settings: &Settings) {
         let timeout = settings.command_timeout.value.or_zero();
         self.session.set_command_timeout(timeout);
         // The user may have been asked something since the repair.
         self.session.invalidate_scan();
-        self.session
     }
 }
 

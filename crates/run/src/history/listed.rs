@@ -6,14 +6,18 @@ use std::path::Path;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::lookup::{Journal, look_at_journal, read_run};
+use super::lookup::{look_at_journal, read_run};
+use crate::engine::REPAIR_TIMEOUT;
 use crate::failure::Failure;
 use crate::records::event::FinishChoice;
 use crate::records::progress::Progress;
 use crate::records::state::RunState;
 use crate::records::summary::RunSummary;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
+use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
+use ralph_vault::look::branch_runs;
+use ralph_vault::{BranchPlace, BranchRuns, NewBranch, branch_obstacle};
 
 /// The last run of a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,6 +29,8 @@ pub struct LastRun {
     pub open: bool,
     /// It was kept, and can be resumed or finished in another way.
     pub kept: bool,
+    /// It is over, and its branch holds work that is not at HEAD: a new run is refused.
+    pub holds_work: bool,
 }
 
 /// The last run of each change, by the name of the change.
@@ -70,22 +76,62 @@ pub fn last_runs(
         return Ok(LastRuns::new());
     };
     let mut found = LastRuns::new();
-    for past in journal.begun() {
+    let branches = Branches {
+        repository,
+        git: repository.git(REPAIR_TIMEOUT),
+        runs: branch_runs(vault)?,
+    };
+    for past in journal.last_first() {
         if found.contains_key(&past.change) {
             continue;
         }
         let place = journal.place(&past.run);
         let progress = Progress::of(&read_run(vault, &past.run));
         let run = RunSummary::of(past.clone(), &progress, place, zone);
-        let is_kept = |journal: &Journal| journal.kept.as_ref() == Some(&run.change);
+        let kept = journal.is_kept(&run.run);
+        let is_over = !place.is_open && !kept;
         let last = LastRun {
             open: place.is_open,
-            kept: !place.is_open && is_kept(&journal) && run.finish == Some(FinishChoice::Keep),
+            kept,
+            holds_work: is_over && branches.hold_work_of(&run),
             run,
         };
         found.insert(past.change.clone(), last);
     }
     Ok(found)
+}
+
+/// The branches of a repository, and the runs that made them.
+struct Branches<'a> {
+    repository: &'a Repository,
+    git: Git,
+    runs: BranchRuns,
+}
+
+impl Branches<'_> {
+    /// Whether work of a run that is over keeps a new run from its branch.
+    fn hold_work_of(&self, run: &RunSummary) -> bool {
+        let is_kept = run.finish.is_some_and(FinishChoice::keeps_branch);
+        let Some(branch) = run.branch.as_ref().filter(|_| is_kept) else {
+            return false;
+        };
+        if self.runs.on(branch).is_none_or(|last| last.run != run.run) {
+            return false;
+        }
+        let place = BranchPlace {
+            repository: self.repository,
+            git: &self.git,
+            runs: &self.runs,
+            head: None,
+        };
+        let wanted = NewBranch {
+            name: branch,
+            change: &run.change,
+            replaces: false,
+            on_top: true,
+        };
+        branch_obstacle(place, &wanted).is_err_and(|error| error.is_refusal())
+    }
 }
 
 impl ChangeStanding {
@@ -94,6 +140,9 @@ impl ChangeStanding {
         match last {
             Some(last) if last.open || last.kept || last.run.state.is_live() => {
                 Self::of_run(change, last)
+            }
+            Some(last) if last.holds_work && change.state == ChangeState::Open => {
+                Self::of_work(last)
             }
             _ => Self::of_plan(&change.state),
         }
@@ -132,6 +181,34 @@ impl ChangeStanding {
             short,
             tone,
             next,
+        }
+    }
+
+    /// Work on a branch that no run continues.
+    fn of_work(last: &LastRun) -> Self {
+        let RunSummary {
+            state,
+            stories,
+            branch,
+            finish,
+            ..
+        } = &last.run;
+        let end = match finish {
+            Some(FinishChoice::Squash) => "squashed",
+            Some(FinishChoice::Reword) => "reworded",
+            _ => "over",
+        };
+        let short = format!("{}, {end}", state.word());
+        let branch = branch.as_deref().unwrap_or_default();
+        Self {
+            words: format!("{short}: {}/{} on {branch}", stories.done, stories.total),
+            short,
+            tone: if state.is_done() {
+                Tone::Good
+            } else {
+                Tone::Warning
+            },
+            next: None,
         }
     }
 

@@ -38,26 +38,34 @@ pub fn past_runs(repository: &Repository, vault: &Path) -> Result<Vec<RunSummary
 
 /// What the journal says of the runs of a repository.
 pub(super) struct Journal {
-    runs: Vec<PastRun>,
-    open: Option<RunId>,
-    /// The change of the run whose branch was kept last.
-    pub(super) kept: Option<String>,
+    look: Look,
     is_busy: bool,
 }
 
 impl Journal {
     /// The runs that have begun, the newest first.
     pub(super) fn begun(&self) -> impl Iterator<Item = &PastRun> {
-        let newest_first = self.runs.iter().rev();
+        let newest_first = self.look.runs.iter().rev();
         newest_first.filter(|run| run.standing != Standing::TakenBack)
+    }
+
+    /// The runs that have begun, first the one that commands mean where none is named.
+    pub(super) fn last_first(&self) -> impl Iterator<Item = &PastRun> {
+        self.look.last_run().into_iter().chain(self.begun())
+    }
+
+    /// Whether the branch of a run was kept last, so that it can be resumed.
+    pub(super) fn is_kept(&self, run: &RunId) -> bool {
+        self.look.open.is_none() && self.look.kept_run.as_ref() == Some(run)
     }
 
     /// What is known of a run.
     pub(super) fn place(&self, run: &RunId) -> Place {
+        let open = self.look.open.as_ref().map(|open| &open.run);
         let newest = || self.begun().next().map(|newest| &newest.run);
         Place {
-            is_open: self.open.as_ref() == Some(run),
-            is_busy: self.is_busy && self.open.as_ref().or_else(newest) == Some(run),
+            is_open: open == Some(run),
+            is_busy: self.is_busy && open.or_else(newest) == Some(run),
         }
     }
 }
@@ -70,10 +78,8 @@ pub(super) fn look_at_journal(
     let found = look_at_own_vault(repository, vault).map_err(|error| {
         Failure::system(format!("could not look for past runs: {}", chain(&error)))
     })?;
-    Ok(found.map(|found| Journal {
-        runs: found.runs,
-        open: found.open.map(|open| open.run),
-        kept: found.kept,
+    Ok(found.map(|look| Journal {
+        look,
         is_busy: holder(vault).is_ok_and(|owner| owner.is_some()),
     }))
 }

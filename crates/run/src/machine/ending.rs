@@ -190,23 +190,8 @@ impl Machine {
 
     pub(super) fn close(&mut self, outcome: Outcome) -> Phase {
         self.pending = None;
-        let exit_code = exit_code(&outcome);
+        let exit_code = outcome.exit_code();
         self.emit(Effect::End { outcome, exit_code });
         Phase::Ended
-    }
-}
-
-const fn exit_code(outcome: &Outcome) -> u8 {
-    match outcome {
-        Outcome::AllDone | Outcome::StoryDone => 0,
-        Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
-        Outcome::GateBroken { .. } => 2,
-        Outcome::BudgetUsedUp { .. }
-        | Outcome::NotLoggedIn { .. }
-        | Outcome::UsageLimit { .. }
-        | Outcome::Limited { .. } => 3,
-        Outcome::Broken { .. } => 4,
-        Outcome::Stopped => 130,
-        Outcome::TerminalClosed | Outcome::Terminated => 143,
     }
 }

@@ -222,6 +222,7 @@ pub(super) fn begin_done(ticket: Ticket) -> Input {
             branch: "ralph/my-feature".to_owned(),
             original: "main".to_owned(),
             original_commit: Some("c0".to_owned()),
+            abandon_to: None,
             notices: Vec::new(),
         }),
     )

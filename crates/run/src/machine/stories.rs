@@ -63,6 +63,7 @@ impl Machine {
             branch: branch.branch.clone(),
             original: branch.original.clone(),
             original_commit: branch.original_commit.clone(),
+            abandon_to: branch.abandon_to.clone(),
             agent: first.agent,
             model: first.model,
             stories_total: self.tally.stories_total,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Remark;
 use crate::engine::branch_name::branch_name;
-use crate::engine::entry::{Entry, StartMode, WantedChange, entry_by};
+use crate::engine::entry::{DoneRun, Entry, FreshStart, StartMode, WantedChange, entry_by};
 use crate::failure::{Failure, chain};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
@@ -13,13 +13,18 @@ use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::standing;
 use ralph_vault::store::VaultFolder;
-use ralph_vault::{BranchRuns, CheckpointError, NewBranch, Place, Standing, branch_obstacle};
+use ralph_vault::{
+    BranchPlace, BranchRuns, CheckpointError, HeadPlace, Leaving, NewBranch, RunPlace, Standing,
+    branch_obstacle, switch_obstacle,
+};
 
 /// What a start would do.
 pub struct Forecast {
     /// What it begins with; why it would be refused.
     pub entry: Result<Entry, Failure>,
     standing: Option<Standing>,
+    /// How the last run is left, where one is.
+    leaving: Option<Leaving>,
     runs: BranchRuns,
     /// The branch of the run.
     pub branch: String,
@@ -27,6 +32,8 @@ pub struct Forecast {
     pub head: String,
     change: String,
     stories: usize,
+    /// Stories that are done in the last run, and that a fresh start does again.
+    redone: Vec<StoryId>,
     mode: StartMode,
 }
 
@@ -38,7 +45,17 @@ pub struct Question<'a> {
     /// The user's state directory.
     pub state: &'a Path,
     pub change: &'a Change,
+    pub asked: AskedFor,
     pub mode: StartMode,
+}
+
+/// What a user asks to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedFor {
+    /// The change, by its name.
+    Change,
+    /// The last run, whatever its change.
+    LastRun,
 }
 
 impl Forecast {
@@ -49,6 +66,7 @@ impl Forecast {
             git,
             state,
             change,
+            asked,
             mode,
         } = question;
         let folder = VaultFolder::folder_for(state, repository);
@@ -57,11 +75,30 @@ impl Forecast {
         let wanted = WantedChange {
             name: &change.name,
             place: place.as_deref(),
+            change: Some(change),
         };
-        let entry = if mode.fresh {
-            Ok(Entry::New)
-        } else {
-            entry_by(standing.as_ref(), Some(wanted), &folder)
+        let mut left = None;
+        let entry = match &standing {
+            Some(standing) if mode.fresh => {
+                let fresh = FreshStart {
+                    repository,
+                    git,
+                    wanted: Some(wanted),
+                    on_top: mode.on_top,
+                };
+                fresh.leaving(standing).map(|leaving| {
+                    left = Some(leaving);
+                    Entry::New
+                })
+            }
+            standing => {
+                let wanted = (asked == AskedFor::Change).then_some(wanted);
+                entry_by(standing.as_ref(), wanted, &folder)
+            }
+        };
+        let redone = match (&standing, &left) {
+            (Some(standing), Some(left)) if wanted.is_of(&standing.run) => redone(standing, left),
+            _ => Vec::new(),
         };
         let refs = repository.refs(git)?;
         let branch = match (&entry, &standing) {
@@ -71,6 +108,8 @@ impl Forecast {
         Ok(Self {
             entry,
             standing,
+            leaving: left,
+            redone,
             runs,
             branch,
             head: Repository::ask_head(git, &refs)?.shown(),
@@ -94,28 +133,47 @@ impl Forecast {
     /// Whether a run of this change came before, which a fresh start would leave.
     pub fn has_earlier_run(&self) -> bool {
         let is_known = self.runs.on(&self.branch).is_some();
-        is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch { .. }))
+        is_known || matches!(self.entry, Ok(Entry::Resume | Entry::DoneOnBranch(_)))
     }
 
-    /// Why a new run could not have its branch.
+    /// Why a new run could not have its branch, or HEAD not go to that of the run that is resumed.
     pub fn obstacle(&self, question: Question<'_>) -> Option<CheckpointError> {
-        if !matches!(self.entry, Ok(Entry::New)) {
-            return None;
+        match (&self.entry, &self.standing) {
+            (Ok(Entry::New), _) => self.branch_obstacle(question),
+            (Ok(Entry::Resume), Some(standing)) if !standing.place.is_on_branch() => {
+                switch_obstacle(question.repository, question.git, standing).err()
+            }
+            _ => None,
         }
+    }
+
+    fn branch_obstacle(&self, question: Question<'_>) -> Option<CheckpointError> {
         let wanted = NewBranch {
             name: &self.branch,
             change: &self.change,
             replaces: question.mode.fresh,
-            on_top: question.mode.on_top || self.goes_back(question.mode),
+            on_top: question.mode.on_top,
         };
-        branch_obstacle(question.repository, question.git, &self.runs, &wanted).err()
+        let place = BranchPlace {
+            repository: question.repository,
+            git: question.git,
+            runs: &self.runs,
+            head: match &self.leaving {
+                Some(Leaving::GoBack(head)) => Some(head),
+                _ => None,
+            },
+        };
+        branch_obstacle(place, &wanted).err()
     }
 
     /// Whether a start goes back to where the last run began.
-    fn goes_back(&self, mode: StartMode) -> bool {
-        let standing = self.standing.as_ref();
-        let is_on_branch = standing.is_some_and(|it| it.place == Place::OnBranch);
-        mode.fresh && !mode.on_top && is_on_branch
+    fn goes_back(&self) -> bool {
+        matches!(self.leaving, Some(Leaving::GoBack(_)))
+    }
+
+    /// Whether a story is done in the last run, and a fresh start does it again.
+    pub fn is_redone(&self, story: &StoryId) -> bool {
+        self.redone.contains(story)
     }
 
     /// Whether a story is done in the run that would be resumed.
@@ -132,15 +190,8 @@ impl Forecast {
                 let hints = failure.hints().join("; ");
                 Some(Remark::stops(chain(failure)).hint(hints))
             }
-            (
-                Ok(Entry::DoneOnBranch {
-                    change,
-                    branch,
-                    stories,
-                }),
-                _,
-            ) => Some(
-                Remark::stops(all_done(change, branch, *stories))
+            (Ok(Entry::DoneOnBranch(done)), _) => Some(
+                Remark::stops(all_done(done))
                     .hint("`ralphtool finish` ends the run; F starts over"),
             ),
             (Ok(Entry::Resume), Some(standing)) => Some(
@@ -159,7 +210,7 @@ impl Forecast {
     pub fn branch_line(&self) -> String {
         match (&self.entry, &self.standing) {
             (Ok(Entry::Resume), Some(standing)) => self.resumed(standing),
-            (Ok(Entry::DoneOnBranch { branch, .. }), _) => format!("`{branch}`"),
+            (Ok(Entry::DoneOnBranch(done)), _) => format!("`{}`", done.branch),
             _ => self.new_branch(),
         }
     }
@@ -167,7 +218,7 @@ impl Forecast {
     fn new_branch(&self) -> String {
         let branch = &self.branch;
         let from = match &self.standing {
-            Some(standing) if self.goes_back(self.mode) => &standing.left.original,
+            Some(standing) if self.goes_back() => &standing.left.original,
             _ => &self.head,
         };
         match self.runs.on(branch).filter(|_| self.mode.fresh) {
@@ -176,7 +227,18 @@ impl Forecast {
                 earlier.run,
                 earlier.stories_done()
             ),
-            None => format!("`{branch}` from `{from}`"),
+            None => format!("`{branch}` from `{from}`{}", self.left_other()),
+        }
+    }
+
+    /// What becomes of a run of another change.
+    fn left_other(&self) -> String {
+        match (&self.standing, &self.leaving) {
+            (Some(standing), Some(Leaving::GoBack(_) | Leaving::Keep)) => format!(
+                ": leaves the run of `{}`, whose branch `{}` is kept",
+                standing.run.change, standing.run.branch
+            ),
+            _ => String::new(),
         }
     }
 
@@ -186,17 +248,43 @@ impl Forecast {
             "on `{}`: {done} of {} stories done in it",
             standing.run.branch, self.stories
         );
-        if standing.place == Place::OnBranch {
+        if standing.place.is_on_branch() {
             return on_branch;
         }
         format!("{on_branch}; switches there from `{}` first", self.head)
     }
 }
 
+/// The stories of the last run that a fresh start does again. Where its work is at HEAD, the new run
+/// begins with it.
+fn redone(standing: &Standing, leaving: &Leaving) -> Vec<StoryId> {
+    let is_elsewhere = matches!(
+        standing.place,
+        RunPlace::Open(HeadPlace::Elsewhere) | RunPlace::Kept(HeadPlace::Elsewhere)
+    );
+    if is_elsewhere || matches!(leaving, Leaving::GoBack(_)) {
+        standing.left.stories.clone()
+    } else {
+        Vec::new()
+    }
+}
+
 /// All stories of a change are done, elsewhere.
-pub fn all_done(change: &str, branch: &str, stories: usize) -> String {
-    match stories {
-        1 => format!("`{change}`: the only story is done, on `{branch}`"),
-        stories => format!("`{change}`: all {stories} stories are done, on `{branch}`"),
+pub fn all_done(
+    DoneRun {
+        change,
+        branch,
+        progress,
+        ..
+    }: &DoneRun,
+) -> String {
+    match (progress.stories_done, progress.stories_total) {
+        (1, 1) => format!("`{change}`: the only story is done, on `{branch}`"),
+        (done, all) if done >= all => {
+            format!("`{change}`: all {all} stories are done, on `{branch}`")
+        }
+        (done, all) => format!(
+            "`{change}`: {done} of {all} stories are done and the rest deferred, on `{branch}`"
+        ),
     }
 }

@@ -10,7 +10,7 @@ use crate::failure::{Failure, chain};
 use crate::gate::GatePlace;
 use crate::learnings::file;
 use crate::policy::roster::never_asked;
-use crate::preview::forecast::{Forecast, Question};
+use crate::preview::forecast::{AskedFor, Forecast, Question};
 use crate::preview::{Remark, about_change, about_dirty, about_guarded};
 use crate::prompt::{Previous, PromptInput, prompt};
 use crate::records::progress::NO_GATES;
@@ -108,6 +108,7 @@ pub fn has_earlier_run(repository: &Repository, state: &Path, change: &Change) -
         git: &repository.git(REPAIR_TIMEOUT),
         state,
         change,
+        asked: AskedFor::Change,
         mode: StartMode::default(),
     });
     forecast.is_ok_and(|forecast| forecast.has_earlier_run())
@@ -120,6 +121,7 @@ fn about_start(plan: &Plan<'_>, repository: &Repository, git: &Git) -> Vec<Remar
         git,
         state: plan.state,
         change: plan.change,
+        asked: AskedFor::Change,
         mode: StartMode::default(),
     };
     let forecast = match Forecast::of(question) {

@@ -269,6 +269,10 @@ pub struct RunStarted {
     pub original: String,
     /// The commit of `original`; none on a branch without commits.
     pub original_commit: Option<String>,
+    /// Where HEAD goes if the run is abandoned, where that is not `original`: to where it was before a
+    /// fresh start left another run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandon_to: Option<String>,
     /// The agent's name.
     pub agent: String,
     /// The model asked for.

@@ -14,6 +14,9 @@ use ralph_base::shell::quoted;
 /// The command that shows what happened in the last run.
 pub const LOG: &str = "ralphtool log last";
 
+/// The command that ends a run.
+const FINISH: &str = "ralphtool finish";
+
 /// A command to type next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -61,6 +64,19 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
             steps.push(log);
             steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
         }
+    }
+    steps
+}
+
+/// The same where HEAD is not on the branch of the run: a finish is refused there.
+pub fn with_switch(mut steps: Vec<NextStep>, branch: &str) -> Vec<NextStep> {
+    let is_finish = |step: &NextStep| step.command.starts_with(FINISH);
+    if let Some(place) = steps.iter().position(is_finish) {
+        let switch = NextStep::new(
+            format!("git switch {}", word(branch)),
+            "to the branch of the run, before you finish it",
+        );
+        steps.insert(place, switch);
     }
     steps
 }
@@ -156,6 +172,9 @@ fn finish_step(progress: &Progress, finish: Option<FinishChoice>) -> NextStep {
                 header.original
             ),
         ),
-        _ => NextStep::new("ralphtool finish", "ends the run: cleanup, keep or abandon"),
+        _ => NextStep::new(
+            FINISH,
+            "ends the run: cleanup, keep, squash, reword or abandon",
+        ),
     }
 }

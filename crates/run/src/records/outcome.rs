@@ -160,6 +160,22 @@ impl Outcome {
         )
     }
 
+    /// The exit code of a run that ended like this.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::AllDone | Self::StoryDone => 0,
+            Self::Unverified { .. } | Self::Exhausted { .. } | Self::Skipped { .. } => 1,
+            Self::GateBroken { .. } => 2,
+            Self::BudgetUsedUp { .. }
+            | Self::NotLoggedIn { .. }
+            | Self::UsageLimit { .. }
+            | Self::Limited { .. } => 3,
+            Self::Broken { .. } => 4,
+            Self::Stopped => 130,
+            Self::TerminalClosed | Self::Terminated => 143,
+        }
+    }
+
     /// The group it belongs to.
     pub const fn kind(&self) -> OutcomeKind {
         match self {

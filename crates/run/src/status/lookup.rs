@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::{Timestamp, Zoned};
 
+use crate::engine::REPAIR_TIMEOUT;
 use crate::engine::follow::Follower;
 use crate::failure::{Failure, chain};
 use crate::history::lookup::look_at_own_vault;
@@ -11,8 +12,7 @@ use crate::records::event::{Event, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
 use ralph_vault::Look;
-use ralph_vault::gc::policy::{PastRun, Standing};
-use ralph_vault::git::repository::Repository;
+use ralph_vault::git::repository::{Refs, Repository};
 use ralph_vault::store::holder;
 
 /// Watches the run of a repository.
@@ -91,7 +91,7 @@ impl Watch {
         self.owner = self.holder()?;
         let journal = look_at_own_vault(&self.repository, &self.vault);
         let journal = journal.map_err(|error| unreadable(&error))?;
-        let place = journal.and_then(|it| whereabouts(it, self.owner.clone()));
+        let place = journal.and_then(|it| self.whereabouts(&it));
         let Some(place) = place else {
             self.found = None;
             return Ok(());
@@ -109,28 +109,26 @@ impl Watch {
         }
         Ok(())
     }
-}
 
-fn whereabouts(journal: Look, owner: Option<String>) -> Option<Whereabouts> {
-    let is_open = journal.open.is_some();
-    let mut begun = journal.runs.into_iter().rev();
-    let (run, change) = if let Some(open) = journal.open {
-        (open.run, open.change)
-    } else {
-        let is_last = |run: &PastRun| match &journal.kept_run {
-            Some(kept) => run.run == *kept,
-            None => run.standing != Standing::TakenBack,
-        };
-        let last = begun.find(is_last)?;
-        (last.run, last.change)
-    };
-    Some(Whereabouts {
-        run,
-        change,
-        is_open,
-        owner,
-        half_way: journal.half_way.filter(|_| is_open),
-    })
+    fn whereabouts(&self, journal: &Look) -> Option<Whereabouts> {
+        let is_open = journal.open.is_some();
+        let last = journal.last_run()?;
+        Some(Whereabouts {
+            run: last.run.clone(),
+            change: last.change.clone(),
+            is_open,
+            owner: self.owner.clone(),
+            half_way: journal.half_way.filter(|_| is_open),
+            head: self.head(),
+        })
+    }
+
+    /// Where HEAD is; git may be unable to say it in a repository that an attempt has damaged.
+    fn head(&self) -> Option<String> {
+        let git = self.repository.git(REPAIR_TIMEOUT);
+        let head = Repository::ask_head(&git, &Refs::new()).ok()?;
+        Some(head.shown())
+    }
 }
 
 fn unreadable(error: &(dyn std::error::Error + 'static)) -> Failure {

@@ -21,6 +21,7 @@ fn begun() -> Event {
         branch: "ralph/c".to_owned(),
         original: "main".to_owned(),
         original_commit: None,
+        abandon_to: None,
         agent: "claude".to_owned(),
         model: None,
         stories_total: 2,
@@ -68,6 +69,7 @@ fn state_and_next_command(events: &[Event], is_open: bool, is_busy: bool) -> (Ru
         is_open,
         owner: is_busy.then(|| "process 1".to_owned()),
         half_way: None,
+        head: None,
     };
     let now = Timestamp::from_second(1_000).unwrap();
     let mut status = Status::of(&place, &progress, &now.to_zoned(TimeZone::UTC));
@@ -197,6 +199,7 @@ fn a_run_that_is_no_more_takes_no_time() {
         is_open: true,
         owner: None,
         half_way: Some(("an attempt was in progress", "it is parked")),
+        head: None,
     };
     let now = Timestamp::from_second(100).unwrap();
     let now = now.to_zoned(TimeZone::UTC);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::Head;
 use crate::journal::steps::{
-    BeforeStartOver, BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
+    BeginIntent, Durable, Line, MoveIntent, MoveKind, SavedWork, Step, StoryNote,
 };
 use crate::outcome::FinishChoice;
 use ralph_base::ids::{AttemptId, RunId, StoryId};
@@ -177,17 +177,13 @@ impl RunState {
         self.current.as_ref().or(ended).or(undoable)
     }
 
-    /// Where everything was before the last run was left to start over, if nothing happened since.
-    pub(crate) fn before_start_over(&self) -> Option<BeforeStartOver> {
+    /// The move that left the last run to start over, if that was done last, and the run.
+    pub(crate) fn last_start_over(&self) -> Option<(&RunId, &MoveIntent)> {
         let last = self.undoable.last()?;
         let Act::Moved(intent) = &last.act else {
             return None;
         };
-        (intent.kind == MoveKind::StartOver).then(|| BeforeStartOver {
-            run: last.run.clone(),
-            snapshot: intent.before.clone(),
-            head: intent.head_from.clone(),
-        })
+        matches!(intent.kind, MoveKind::StartOver { .. }).then_some((&last.run, intent))
     }
 
     /// Runs that can still be resumed, finished in another way, or undone.
@@ -312,7 +308,7 @@ impl RunState {
             MoveKind::Cleanup { .. }
             | MoveKind::Squash { .. }
             | MoveKind::Reword { .. }
-            | MoveKind::StartOver => {
+            | MoveKind::StartOver { .. } => {
                 if let Some(choice) = intent.kind.finish() {
                     self.end(choice);
                 }

@@ -249,7 +249,11 @@ pub enum MoveKind {
     },
     /// Files, index and HEAD go back to how they were before the run, whose branch is kept: another
     /// run starts from there.
-    StartOver,
+    StartOver {
+        /// Files that differ from where the run began; 0 if that was not recorded.
+        #[serde(default)]
+        changed_files: usize,
+    },
     /// Back to the checkpoint before a story.
     Rewind {
         story: String,
@@ -274,7 +278,7 @@ impl MoveKind {
         match self {
             Self::Cleanup { .. } => Some(FinishChoice::Cleanup),
             Self::Abandon => Some(FinishChoice::Abandon),
-            Self::StartOver => Some(FinishChoice::Keep),
+            Self::StartOver { .. } => Some(FinishChoice::Keep),
             Self::Squash { .. } => Some(FinishChoice::Squash),
             Self::Reword { .. } => Some(FinishChoice::Reword),
             Self::Rewind { .. } | Self::RestoreAttempt { .. } | Self::Undo => None,

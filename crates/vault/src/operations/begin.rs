@@ -11,14 +11,14 @@ use crate::git::index::Listed;
 use crate::git::object_id::ObjectId;
 use crate::git::repository::{Head, Refs, short};
 use crate::journal::Log;
-use crate::journal::steps::{BeginIntent, Step};
+use crate::journal::steps::{BeforeStartOver, BeginIntent, Step};
 use crate::repo::committing::{Destination, NewCommit, TreeOrder};
 use crate::repo::control::Control;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::NewTip;
 use crate::repo::{Places, Repo};
 use crate::scan::Tree;
-use crate::tree::manifest::{Content, Kind, Manifest};
+use crate::tree::manifest::{Content, Entry, Kind, Manifest, compare};
 use crate::tree::scanned::{FirstIndex, Scanned};
 use crate::vault::{AfterRecovery, Vault};
 use ralph_base::files::copy_with_time;
@@ -46,6 +46,8 @@ pub struct Begun {
     pub original: String,
     /// The commit that was; none on a branch without one.
     pub original_commit: Option<String>,
+    /// Where HEAD goes if the run is abandoned, where that is not `original`: it was started over.
+    pub abandon_to: Option<String>,
     pub notices: Vec<Notice>,
 }
 
@@ -54,6 +56,10 @@ impl Begun {
         Self {
             branch: short(&intent.branch).to_owned(),
             original: intent.original.recorded(),
+            abandon_to: {
+                let head = intent.head_before().recorded();
+                (head != intent.original.recorded()).then_some(head)
+            },
             original_commit: intent.original.commit().map(|commit| commit.to_string()),
             notices,
         }
@@ -143,7 +149,7 @@ impl Vault {
             start: stored.start.id.clone(),
             commit,
             checkpoint: stored.checkpoint,
-            before: self.log.state.before_start_over(),
+            before: self.unchanged_start_over(&stored.start)?,
         };
         self.write_first_snapshots(&stored.start, &intent)?;
         // An earlier branch of the same name.
@@ -156,6 +162,30 @@ impl Vault {
             refs,
             notices: stored.notices,
         })
+    }
+
+    /// Where everything was before the last run was left to start over. None where the user has changed
+    /// something since: to abandon the new run must not revert that.
+    fn unchanged_start_over(&self, start: &Snapshot) -> Result<Option<BeforeStartOver>> {
+        let Some((run, intent)) = self.log.state.last_start_over() else {
+            return Ok(None);
+        };
+        let led_to = Snapshot::read(&self.repo.places.vault, &intent.after)?;
+        let changes = compare(&led_to.manifest, &start.manifest);
+        let is_seen = |path: &Vec<u8>| {
+            let mut entries = [&led_to.manifest, &start.manifest]
+                .into_iter()
+                .filter_map(|manifest| manifest.entries.get(path));
+            entries.any(Entry::is_visible)
+        };
+        if start.control.head != intent.head_to || changes.paths().any(is_seen) {
+            return Ok(None);
+        }
+        Ok(Some(BeforeStartOver {
+            run: run.clone(),
+            snapshot: intent.before.clone(),
+            head: intent.head_from.clone(),
+        }))
     }
 
     /// Scans the work tree against the user's index, and writes the tree of the first commit.

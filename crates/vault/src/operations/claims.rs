@@ -24,33 +24,49 @@ pub struct NewBranch<'a> {
     pub on_top: bool,
 }
 
-/// Refuses where the branch holds work that is not at HEAD, or where HEAD is on the branch of another
-/// run.
-pub(crate) fn refuse_claimed(
-    git: &Git,
-    refs: &Refs,
-    head: &Head,
-    runs: &BranchRuns,
-    wanted: &NewBranch<'_>,
-) -> Result<()> {
-    let place = match head {
-        Head::Branch { name, .. } => short(name),
-        Head::Detached { .. } => "",
-    };
-    if place == wanted.name {
-        return Ok(());
-    }
-    if let Some(tip) = refs.get(&format!("refs/heads/{}", wanted.name)) {
-        match runs.on(wanted.name).filter(|run| run.tip == *tip) {
-            None => return Err(foreign(wanted.name, runs.on(wanted.name))),
-            Some(_) if wanted.replaces => {}
-            Some(run) if is_at_head(git, head, run.tip)? => {}
-            Some(run) => return Err(holds_work(wanted, run)),
+/// What branches there are, where a run is to begin.
+#[derive(Clone, Copy)]
+pub(crate) struct Claims<'a> {
+    pub git: &'a Git,
+    pub refs: &'a Refs,
+    /// Where HEAD is when the run begins.
+    pub head: &'a Head,
+    /// The runs that made branches.
+    pub runs: &'a BranchRuns,
+}
+
+impl Claims<'_> {
+    /// Refuses where the branch holds work that is not at HEAD, or where HEAD is on the branch of
+    /// another run.
+    pub(crate) fn refuse(self, wanted: &NewBranch<'_>) -> Result<()> {
+        let Self {
+            git,
+            refs,
+            head,
+            runs,
+        } = self;
+        let place = match head {
+            Head::Branch { name, .. } => short(name),
+            Head::Detached { .. } => "",
+        };
+        if place == wanted.name {
+            return Ok(());
         }
-    }
-    match runs.on(place).filter(|_| !wanted.on_top) {
-        Some(other) => Err(on_other(place, wanted, other)),
-        None => Ok(()),
+        if let Some(tip) = refs.get(&format!("refs/heads/{}", wanted.name)) {
+            match runs.on(wanted.name) {
+                None => return Err(foreign(wanted.name)),
+                Some(run) if run.tip != *tip => {
+                    return Err(foreign_commits(run, wanted.name, head));
+                }
+                Some(_) if wanted.replaces => {}
+                Some(run) if is_at_head(git, head, run.tip)? => {}
+                Some(run) => return Err(holds_work(wanted, run)),
+            }
+        }
+        match runs.on(place).filter(|_| !wanted.on_top) {
+            Some(other) => Err(on_other(place, wanted, other)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -62,20 +78,41 @@ pub(crate) fn is_at_head(git: &Git, head: &Head, tip: ObjectId) -> Result<bool> 
     merge_brings_nothing(git, commit, tip)
 }
 
-/// The branch is the user's, or the user has committed to it.
-fn foreign(branch: &str, run: Option<&BranchRun>) -> CheckpointError {
-    let why = match run {
-        Some(run) => format!("has commits that the run {} did not make", run.run),
-        None => "was not made by a run in this work tree".to_owned(),
-    };
-    let name = word(branch);
+/// The branch is the user's.
+fn foreign(branch: &str) -> CheckpointError {
     CheckpointError::refused(
-        format!("the branch `{branch}` {why}; it is never replaced"),
         format!(
-            "rename it: `git branch -m {name} {}`",
-            word(&format!("{branch}-old"))
+            "the branch `{branch}` was not made by a run in this work tree; it is never replaced"
+        ),
+        format!("rename it: {}", rename(branch)),
+    )
+}
+
+/// The user has committed to the branch of a run; `home` is where the next one begins.
+pub(crate) fn foreign_commits(run: &BranchRun, branch: &str, home: &Head) -> CheckpointError {
+    CheckpointError::refused(
+        format!(
+            "the branch `{branch}` has commits that the run {} did not make; it is never replaced",
+            run.run
+        ),
+        format!(
+            "rename it, with HEAD elsewhere: {}, {}",
+            switch_to(home),
+            rename(branch)
         ),
     )
+}
+
+fn rename(branch: &str) -> String {
+    let old = format!("{branch}-old");
+    format!("`git branch -m {} {}`", word(branch), word(&old))
+}
+
+fn switch_to(head: &Head) -> String {
+    match head {
+        Head::Branch { name, .. } => format!("`git switch {}`", word(short(name))),
+        Head::Detached { commit } => format!("`git switch --detach {}`", commit.short()),
+    }
 }
 
 fn holds_work(wanted: &NewBranch<'_>, run: &BranchRun) -> CheckpointError {

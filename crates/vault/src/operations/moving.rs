@@ -448,7 +448,7 @@ const fn words(kind: &MoveKind) -> (&'static str, &'static str) {
         MoveKind::Abandon => ("abandon", "an abandon"),
         MoveKind::Squash { .. } => ("squash", "a squash"),
         MoveKind::Reword { .. } => ("reword", "a reword"),
-        MoveKind::StartOver => ("start-over", "a start from where the last run began"),
+        MoveKind::StartOver { .. } => ("start-over", "a start from where the last run began"),
         MoveKind::Rewind { .. } => ("rewind", "a rewind"),
         MoveKind::RestoreAttempt { .. } => ("put-back", "a restore of an attempt"),
         MoveKind::Undo => ("undo", "an undo"),

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::error::{CheckpointError, Result};
 use crate::git::index::has_conflicts;
 use crate::git::process::{Git, nul_separated};
-use crate::git::repository::{Refs, Repository};
+use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::branches::BranchRuns;
-use crate::operations::claims::{NewBranch, refuse_claimed};
+use crate::operations::claims::{Claims, NewBranch};
 use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
@@ -50,7 +50,13 @@ impl Vault {
             .keys()
             .any(|name| name.starts_with("refs/heads/ralph/"));
         if is_claimed {
-            refuse_claimed(git, &refs, &head, &self.branch_runs()?, wanted)?;
+            let claims = Claims {
+                git,
+                refs: &refs,
+                head: &head,
+                runs: &self.branch_runs()?,
+            };
+            claims.refuse(wanted)?;
         }
         self.refuse_conflicts()
     }
@@ -123,18 +129,36 @@ pub fn passing_obstacles(
     all.into_iter().filter_map(Result::err).collect()
 }
 
+/// Where the branch of a run would be made.
+#[derive(Clone, Copy)]
+pub struct BranchPlace<'a> {
+    pub repository: &'a Repository,
+    pub git: &'a Git,
+    /// The runs that made branches.
+    pub runs: &'a BranchRuns,
+    /// Where HEAD would be, if the start moves it.
+    pub head: Option<&'a Head>,
+}
+
 /// Why the branch of a run cannot be made, or must not be. Needs no vault and makes none.
-pub fn branch_obstacle(
-    repository: &Repository,
-    git: &Git,
-    runs: &BranchRuns,
-    wanted: &NewBranch<'_>,
-) -> Result<()> {
+pub fn branch_obstacle(place: BranchPlace<'_>, wanted: &NewBranch<'_>) -> Result<()> {
+    let BranchPlace {
+        repository,
+        git,
+        runs,
+        head,
+    } = place;
     refuse_name(git, wanted.name)?;
     refuse_other_work_tree(repository, git, wanted.name)?;
-    let refs = repository.refs(git)?;
-    let head = Repository::ask_head(git, &refs)?;
-    refuse_claimed(git, &refs, &head, runs, wanted)
+    let refs = &repository.refs(git)?;
+    let now = Repository::ask_head(git, refs)?;
+    let claims = Claims {
+        git,
+        refs,
+        head: head.unwrap_or(&now),
+        runs,
+    };
+    claims.refuse(wanted)
 }
 
 /// Refuses where git keeps a second name of every object: it cannot commit on objects without one.
@@ -241,7 +265,7 @@ fn refuse_full_disk(repository: &Repository, vault: &Path, least: u64) -> Result
     Ok(())
 }
 
-fn refuse_operation(repository: &Repository) -> Result<()> {
+pub(super) fn refuse_operation(repository: &Repository) -> Result<()> {
     let is_there = |(file, _): &&(&str, &str)| repository.git_dir.join(file).exists();
     let Some((_, command)) = IN_THE_WAY.iter().find(is_there) else {
         return Ok(());

@@ -4,8 +4,8 @@
 use super::moving::PreparedMove;
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::{Head, Refs, short};
-use crate::journal::run_state::{Act, Current};
+use crate::git::repository::{Head, short};
+use crate::journal::run_state::Act;
 use crate::journal::steps::{BeforeStartOver, BeginIntent, MoveIntent, MoveKind, RefMove};
 use crate::repo::snapshot::Snapshot;
 use crate::vault::Vault;
@@ -18,12 +18,20 @@ impl Vault {
         let (refs, head, repaired) = self.observe_repaired(&current.snapshot)?;
         self.repo.refuse_elsewhere(&current, &head)?;
         let mut branches = vec![unmoved(&intent.branch, refs.get(&intent.branch).copied())];
-        branches.extend(origin(&current, &refs)?);
+        if let Head::Branch { name, .. } = &intent.head {
+            let now = refs.get(name).copied();
+            origin(&intent.change, &intent.branch, &intent.head, now)?;
+            branches.push(unmoved(name, now));
+        }
+        let tip = refs.get(&intent.branch).copied();
+        let changed_files = self
+            .repo
+            .changed_since_start(&current, tip.unwrap_or(current.commit))?;
         let base = self.checkpoint()?;
         let present = self.tree.scan_present(&self.repo, &base)?;
         let start = Snapshot::read(&self.repo.places.vault, &intent.start)?;
         let start_over = MoveIntent {
-            kind: MoveKind::StartOver,
+            kind: MoveKind::StartOver { changed_files },
             before: present.snapshot.id.clone(),
             after: start.id.clone(),
             refs: branches,
@@ -78,14 +86,19 @@ fn unmoved(name: &str, commit: Option<ObjectId>) -> RefMove {
     }
 }
 
-/// The branch the run began from. It must not have moved: on a branch with new commits, the
-/// old files would look like changes of the user.
-fn origin(current: &Current, refs: &Refs) -> Result<Option<RefMove>> {
-    let Head::Branch { name, commit } = &current.intent.head else {
-        return Ok(None);
+/// Refuses where the branch a run began from has moved: on a branch with new commits, the old files
+/// would look like changes of the user. `now` is where that branch is.
+pub(crate) fn origin(
+    change: &str,
+    own_branch: &str,
+    began: &Head,
+    now: Option<ObjectId>,
+) -> Result<()> {
+    let Head::Branch { name, commit } = began else {
+        return Ok(());
     };
-    let (change, branch) = (&current.intent.change, short(name));
-    if *name == current.intent.branch {
+    let branch = short(name);
+    if name == own_branch {
         return Err(CheckpointError::refused(
             format!(
                 "the run of `{change}` began on `{branch}` itself, so there is nothing to start over from"
@@ -93,9 +106,8 @@ fn origin(current: &Current, refs: &Refs) -> Result<Option<RefMove>> {
             "`git switch BRANCH` first: the new run starts from there",
         ));
     }
-    let now = refs.get(name).copied();
     if now == *commit {
-        return Ok(Some(unmoved(name, now)));
+        return Ok(());
     }
     Err(CheckpointError::refused(
         format!("`{branch}` has moved since the run of `{change}` began; nothing was changed"),

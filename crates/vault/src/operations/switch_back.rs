@@ -4,12 +4,17 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::preflight::{refuse_lock, refuse_other_work_tree, wait_for_passing_lock};
+use super::preflight::{
+    refuse_lock, refuse_operation, refuse_other_work_tree, wait_for_passing_lock,
+};
+use super::standing::Standing;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::repository::{Head, short};
+use crate::git::process::Git;
+use crate::git::repository::{Head, Repository, short};
 use crate::journal::run_state::Current;
 use crate::vault::Vault;
+use ralph_base::files::{Tried as _, copy_with_time};
 use ralph_base::shell::quoted;
 
 /// How many lines of git's reason are shown.
@@ -18,7 +23,8 @@ const REASON_LINES: usize = 6;
 /// Where HEAD was, and the branch it is on now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedBack {
-    pub from: String,
+    pub from: Head,
+    /// Short name of the branch.
     pub to: String,
 }
 
@@ -50,54 +56,104 @@ impl Vault {
         self.repo.refuse_operation()?;
         self.refuse_conflicts()?;
         let branch = short(&run.intent.branch).to_owned();
+        let change = &run.intent.change;
         if !refs.contains_key(&run.intent.branch) {
-            return Err(gone(&run, &branch));
+            return Err(gone(change, &branch, run.commit));
         }
         let repository = &self.repo.places.repository;
         refuse_other_work_tree(repository, &self.repo.gits.user, &branch)?;
         wait_for_passing_lock(repository);
         refuse_lock(repository)?;
-        let args = ["switch", "--quiet", "--no-guess", &branch].map(OsString::from);
-        let output = self.repo.gits.user.patient().output(&args, &[])?;
+        match self.switch(&["--no-guess", &branch])? {
+            Ok(()) => Ok(Some(SwitchedBack {
+                from: head,
+                to: branch,
+            })),
+            Err(reason) => Err(in_the_way(change, &head.shown(), &branch, &reason)),
+        }
+    }
+
+    /// Switches to where HEAD was before [`Self::switch_back`].
+    pub(crate) fn switch_again(&mut self, switched: &SwitchedBack) -> Result<()> {
+        let done = match &switched.from {
+            Head::Branch { name, .. } => self.switch(&["--no-guess", short(name)])?,
+            Head::Detached { commit } => self.switch(&["--detach", &commit.to_string()])?,
+        };
+        done.map_err(|reason| {
+            CheckpointError::refused(
+                format!(
+                    "git cannot switch from `{}` back to `{}`: {}",
+                    switched.to,
+                    switched.from.shown(),
+                    first_lines(&reason)
+                ),
+                format!("HEAD is on `{}` now", switched.to),
+            )
+        })
+    }
+
+    /// Has git switch; its reason where it does not.
+    fn switch(&mut self, args: &[&str]) -> Result<std::result::Result<(), String>> {
+        let all = ["switch", "--quiet"]
+            .into_iter()
+            .chain(args.iter().copied());
+        let all: Vec<OsString> = all.map(OsString::from).collect();
+        let output = self.repo.gits.user.patient().output(&all, &[])?;
         self.repo.ref_files.borrow_mut().git_answered();
         self.tree.invalidate_scan();
-        let from = head.shown();
-        if output.status.success() {
-            return Ok(Some(SwitchedBack { from, to: branch }));
-        }
-        Err(in_the_way(&run, &from, &branch, &output.stderr))
+        let is_done = output.status.success();
+        Ok(is_done.then_some(()).ok_or(output.stderr))
     }
 }
 
-fn gone(run: &Current, branch: &str) -> CheckpointError {
+/// Why git would not switch to the branch of a run, found without the lock. Nothing is changed.
+pub fn switch_obstacle(repository: &Repository, git: &Git, standing: &Standing) -> Result<()> {
+    let Standing {
+        run, left, head, ..
+    } = standing;
+    refuse_operation(repository)?;
+    let full = format!("refs/heads/{}", run.branch);
+    if !repository.refs(git)?.contains_key(&full) {
+        return Err(gone(&run.change, &run.branch, left.tip));
+    }
+    refuse_other_work_tree(repository, git, &run.branch)?;
+    refuse_lock(repository)?;
+    let folder = std::env::temp_dir();
+    let folder = tempfile::tempdir_in(&folder).tried("create a folder in", &folder)?;
+    let index = folder.path().join("index");
+    copy_with_time(&repository.index(), &index)?;
+    let git = git.patient().with_index(&index);
+    // What it lists is modified or unmerged, and no error here.
+    git.output(
+        &["update-index", "-q", "--refresh"].map(OsString::from),
+        &[],
+    )?;
+    let args = ["read-tree", "--dry-run", "-m", "-u", "HEAD", &full];
+    let output = git.output(&args.map(OsString::from), &[])?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(in_the_way(&run.change, head, &run.branch, &output.stderr))
+}
+
+fn gone(change: &str, branch: &str, commit: ObjectId) -> CheckpointError {
     CheckpointError::refused(
-        format!(
-            "the branch `{branch}` of the unfinished run of `{}` is gone",
-            run.intent.change
-        ),
+        format!("the branch `{branch}` of the unfinished run of `{change}` is gone"),
         format!(
             "`git branch {} {}` restores it; or `ralphtool loop {} --fresh` starts over",
             word(branch),
-            run.commit,
-            word(&run.intent.change)
+            commit,
+            word(change)
         ),
     )
 }
 
-fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> CheckpointError {
-    let lines: Vec<&str> = reason.lines().map(str::trim).collect();
-    let more = if lines.len() > REASON_LINES {
-        " …"
-    } else {
-        ""
-    };
-    let reason = lines[..lines.len().min(REASON_LINES)].join(" ");
-    let reason = reason.trim_start_matches("error: ");
-    let change = &run.intent.change;
+fn in_the_way(change: &str, from: &str, branch: &str, reason: &str) -> CheckpointError {
+    let reason = first_lines(reason);
     CheckpointError::refused(
         format!(
             "an unfinished run of `{change}` is on `{branch}`, and git cannot switch there from \
-             `{from}`: {reason}{more}"
+             `{from}`: {reason}"
         ),
         format!(
             "commit or stash these changes, then `ralphtool resume`; or `ralphtool loop {} --fresh` \
@@ -105,6 +161,18 @@ fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> Checkpoi
             word(change)
         ),
     )
+}
+
+/// The first lines of git's reason, in one.
+fn first_lines(reason: &str) -> String {
+    let lines: Vec<&str> = reason.lines().map(str::trim).collect();
+    let more = if lines.len() > REASON_LINES {
+        " …"
+    } else {
+        ""
+    };
+    let reason = lines[..lines.len().min(REASON_LINES)].join(" ");
+    format!("{}{more}", reason.trim_start_matches("error: "))
 }
 
 /// A name as one word of a shell.

@@ -184,7 +184,7 @@ impl Lookup {
     fn undo(&self, run: &RunId) -> Result<Undone, Failure> {
         let (directory, state) = (self.context.folder()?, self.context.state()?);
         let mut session = on_runtime(Session::open(&directory, &state, Opening::default()))?;
-        let prepared = session.undo()?;
+        let prepared = session.undo_last()?;
         let plan = prepared.plan.clone();
         let is_finish =
             matches!(&plan.action, Action::Undo { of } if matches!(**of, Action::Finish { .. }));

@@ -207,6 +207,7 @@ pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) 
         run,
         open: !is_kept,
         kept: is_kept,
+        holds_work: false,
     };
     [(change.to_owned(), last)].into()
 }

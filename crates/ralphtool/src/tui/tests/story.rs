@@ -52,6 +52,7 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
         branch: "ralph/add-retry".to_owned(),
         original: "main".to_owned(),
         original_commit: Some("c0".to_owned()),
+        abandon_to: None,
         agent: "claude".to_owned(),
         model: Some("opus".to_owned()),
         stories_total: 5,

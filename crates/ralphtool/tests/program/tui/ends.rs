@@ -222,6 +222,30 @@ fn what_was_done_with_the_branch_is_undone_by_key() {
 }
 
 #[test]
+fn the_end_of_a_fresh_run_says_where_to_abandon_it_leads_and_undoes_no_more_than_its_keep() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.run(&["loop", "c", "--story", "1"]);
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    let mut terminal = open(&sandbox, &["loop", "c", "--fresh"]);
+    terminal.waits_for("return to ralph/c as it was before the run");
+    presses_until(&terminal, Key::Char('a'), "the question", || {
+        terminal.screen().contains("Abandon the run?")
+    });
+    terminal.waits_for("`ralph/c`: the work of all stories is removed");
+    terminal.keys("n");
+    chooses(&terminal, "b", "On ralph/c with checkpoint commits");
+    let commits = sandbox.commits();
+    presses_until(&terminal, Key::Char('u'), "the undo", || {
+        terminal.screen().contains("Undone")
+    });
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!((sandbox.commits(), commits.len()), (commits, 3));
+    let status = sandbox.run(&["status", "--json"]).stdout;
+    assert!(status.contains("\"open\": true"), "{status}");
+}
+
+#[test]
 fn the_commits_are_squashed_by_key() {
     let sandbox = Sandbox::new();
     let mut terminal = open(&sandbox, &["loop", "c"]);

@@ -41,6 +41,7 @@ fn run_started() -> Effect {
         branch: "ralph/my-feature".to_owned(),
         original: "main".to_owned(),
         original_commit: Some("c0".to_owned()),
+        abandon_to: None,
         agent: "demo".to_owned(),
         model: None,
         stories_total: 2,

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::operations::standing::Place;
+use crate::operations::standing::RunPlace;
 
 /// The names of all files of objects.
 fn objects(yard: &Yard) -> Vec<String> {
@@ -50,7 +50,7 @@ fn whether_work_was_taken_over_is_asked_without_objects_drivers_and_filters() {
     let trace = spy_on_merges(&yard);
     let before = objects(&yard);
     let standing = checkpoints.standing().unwrap().unwrap();
-    assert_eq!(standing.place, Place::TakenOver);
+    assert_eq!(standing.place, RunPlace::TakenOver);
     checkpoints.preflight(&branch_c()).unwrap();
     assert_eq!(objects(&yard), before);
     assert!(!trace.exists());
@@ -79,7 +79,7 @@ fn whether_work_was_taken_over_is_known_in_a_shallow_linked_work_tree_of_sha256(
     };
     let checkpoints = taken_over(&yard);
     let standing = checkpoints.standing().unwrap().unwrap();
-    assert_eq!(standing.place, Place::TakenOver);
+    assert_eq!(standing.place, RunPlace::TakenOver);
 }
 
 #[test]

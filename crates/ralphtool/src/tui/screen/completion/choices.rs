@@ -71,9 +71,8 @@ impl Ending {
     pub(super) fn doing(self, header: &RunStarted) -> String {
         let (branch, original) = (clean(&header.branch), clean(&header.original));
         match self {
-            Self::Finish(FinishChoice::Cleanup | FinishChoice::Abandon) => {
-                format!("Returning to {original}…")
-            }
+            Self::Finish(FinishChoice::Cleanup) => format!("Returning to {original}…"),
+            Self::Finish(FinishChoice::Abandon) => format!("Returning to {}…", abandon_to(header)),
             Self::Finish(FinishChoice::Keep) => format!("Staying on {branch}…"),
             Self::Finish(FinishChoice::Squash) => format!("Squashing the commits of {branch}…"),
             Self::Finish(FinishChoice::Reword) => format!("Rewording the commits of {branch}…"),
@@ -118,7 +117,7 @@ impl Ending {
             Self::Finish(FinishChoice::Abandon) => (
                 "a",
                 "Abandon",
-                format!("return to {original} as it was before the run"),
+                format!("return to {} as it was before the run", abandon_to(header)),
             ),
             Self::Again => ("r", "Resume", "continue with what is left".to_owned()),
             Self::Restart => ("r", "Resume", "try to resume the run".to_owned()),
@@ -158,8 +157,9 @@ impl Ending {
             Self::Finish(FinishChoice::Abandon) => (
                 "Abandon the run?",
                 format!(
-                    "Everything returns to how it was before the run, on `{original}`: the work \
-                     of all stories is removed. It stays in the vault; undo (`u`) restores it."
+                    "Everything returns to how it was before the run, on `{}`: the work of all \
+                     stories is removed. It stays in the vault; undo (`u`) restores it.",
+                    abandon_to(header)
                 ),
             ),
             Self::Again | Self::Restart => (
@@ -185,4 +185,9 @@ fn included(files: &[String]) -> Option<String> {
         let names = names.join(", ");
         format!(" The branch includes {count} that you had not committed: {names}")
     })
+}
+
+/// Where HEAD goes if the run is abandoned.
+fn abandon_to(header: &RunStarted) -> String {
+    clean(header.abandon_to.as_ref().unwrap_or(&header.original))
 }
