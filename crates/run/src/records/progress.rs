@@ -301,22 +301,24 @@ impl Progress {
             Request::Stop | Request::StopNow => self.requested = Some(request),
             Request::Pause => self.pausing = true,
             Request::Skip => self.skipping = true,
-            Request::GoOn | Request::TryNow => {}
-        }
-        if request == Request::GoOn {
-            self.pausing = false;
-        }
-        if let Doing::Paused { story } = &self.doing
-            && request == Request::GoOn
-        {
-            let story = story.clone();
-            if let Some(progress) = self.story_mut(&story) {
-                progress.since = Some(at);
+            Request::GoOn => self.on_go_on(at),
+            Request::TryNow if matches!(self.doing, Doing::Waiting { .. }) => {
+                self.doing = Doing::Between;
             }
+            Request::TryNow => {}
         }
-        let is_held = matches!(self.doing, Doing::Paused { .. } | Doing::Waiting { .. });
-        if is_held && matches!(request, Request::GoOn | Request::TryNow) {
-            self.doing = Doing::Between;
+    }
+
+    /// A pause that has not taken effect leaves what happens as it is: a wait goes on.
+    fn on_go_on(&mut self, at: Timestamp) {
+        self.pausing = false;
+        let Doing::Paused { story } = &self.doing else {
+            return;
+        };
+        let story = story.clone();
+        self.doing = Doing::Between;
+        if let Some(progress) = self.story_mut(&story) {
+            progress.since = Some(at);
         }
     }
 

@@ -13,6 +13,7 @@ use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
+use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{Event, FailureKind, Request, RunStarted, StoryStarted};
 use ralph_run::settings::TamperCheck;
 
@@ -122,6 +123,31 @@ fn a_paused_run_offers_to_resume_and_expects_no_end() {
         },
     );
     assert!(line(&mut stage, "? help").starts_with("p pause"));
+}
+
+#[test]
+fn a_wait_is_shown_and_can_be_ended_after_a_pause_was_taken_back() {
+    let mut stage = at_work((80, 24));
+    let ask = |request| Event::Requested { request };
+    stage
+        .hear(1, failed("3", 1, FailureKind::Limit, "usage limit reached"))
+        .hear(
+            0,
+            Event::Waiting {
+                story: id("3"),
+                reason: "usage limit reached".to_owned(),
+                until: "2026-11-16T03:00:00Z".parse().unwrap(),
+            },
+        )
+        .hear(1, ask(Request::Pause));
+    assert!(line(&mut stage, "⏳").starts_with("pauses before the next attempt · ⏳ until 03:00"));
+    stage.hear(1, ask(Request::GoOn));
+    assert!(line(&mut stage, "⏳").starts_with("⏳ until 03:00"));
+    assert!(line(&mut stage, "? help").contains("r try now"));
+    stage.take_asked();
+    stage.keys("r");
+    let try_now = UserCommand::TryNow;
+    assert_eq!(stage.take_asked(), [crate::tui::message::Request::Command(try_now)]);
 }
 
 #[test]

@@ -644,6 +644,29 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
 }
 
 #[test]
+fn a_wait_goes_on_when_a_pause_is_taken_back() {
+    let mut tape = Tape::working();
+    tape.hear(Event::AttemptFailed(failure(Usage::default())));
+    let ask = |request| Event::Requested { request };
+    let waiting = Doing::Waiting {
+        story: one(),
+        reason: "usage limit reached".to_owned(),
+        until: clock(18_000),
+    };
+    tape.hear(Event::Waiting {
+        story: one(),
+        reason: "usage limit reached".to_owned(),
+        until: clock(18_000),
+    });
+    tape.hear(ask(Request::Pause));
+    assert_eq!((tape.progress.pausing, &tape.progress.doing), (true, &waiting));
+    tape.hear(ask(Request::GoOn));
+    assert_eq!((tape.progress.pausing, &tape.progress.doing), (false, &waiting));
+    tape.hear(ask(Request::TryNow));
+    assert_eq!(tape.progress.doing, Doing::Between);
+}
+
+#[test]
 fn a_pause_does_not_count_as_time_of_its_story() {
     let mut tape = Tape::working();
     tape.hear(Event::AttemptFailed(failure(Usage::default())));

@@ -275,7 +275,11 @@ impl Run {
             Some(Request::Stop) => Some("stopping"),
             Some(Request::StopNow) => Some("stopping at once"),
             _ if self.progress.skipping => Some("skipping the story"),
-            _ => self.progress.pausing.then_some("pauses after this attempt"),
+            _ if !self.progress.pausing => None,
+            _ if matches!(self.progress.doing, Doing::Waiting { .. }) => {
+                Some("pauses before the next attempt")
+            }
+            _ => Some("pauses after this attempt"),
         }
     }
 }
