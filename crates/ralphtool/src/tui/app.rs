@@ -363,11 +363,14 @@ impl App {
         }
     }
 
-    /// Shows how the run ended. What was under way on the run screen was about the run.
+    /// Shows how the run ended. A question on the run screen was about the run; a text that is being
+    /// typed stays, so that no letter of it means a choice.
     fn show_completion(&mut self) {
         self.confirmation = None;
-        self.typing = None;
         self.notice = None;
+        if let Some(typing) = &mut self.typing {
+            typing.outlive_run();
+        }
         self.screen = Screen::Completion;
         self.shield.raise();
     }

@@ -75,20 +75,6 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether it decides something at the end of a run.
-    pub(crate) const fn chooses(self) -> bool {
-        matches!(
-            self,
-            Self::Enter
-                | Self::Cleanup
-                | Self::Keep
-                | Self::Squash
-                | Self::Abandon
-                | Self::Resume
-                | Self::Quit
-        )
-    }
-
     /// Whether it moves up or down.
     pub(crate) fn is_movement(self) -> bool {
         self.moved(0, 0, 0).is_some()

@@ -18,13 +18,19 @@ impl App {
         if self.typing.is_some() {
             return self.type_key(key);
         }
-        let may_choose = self.screen != Screen::Completion || self.shield.press(self.now);
+        let is_meant = self.screen != Screen::Completion || self.shield.press(self.now);
         let action = keys::action(self.place(), key);
+        if action != Some(Action::Quit) && self.quit.dismiss() {
+            self.notice = None;
+        }
         // These work whatever is shown over the screen.
         match action {
             Some(Action::Suspend) => return self.request = Some(Request::Suspend),
             Some(Action::Redraw) => return self.request = Some(Request::Redraw),
             _ => {}
+        }
+        if !is_meant {
+            return self.refuse_early(action);
         }
         if self.error.take().is_some() {
             return;
@@ -49,10 +55,14 @@ impl App {
         } else if self.help_top.is_some() {
             self.act_on_help(action);
         } else if let Some(action) = action {
-            if !may_choose && action.chooses() {
-                return self.say("the run has just ended: press the key again to choose");
-            }
             self.act(action);
+        }
+    }
+
+    /// A key that was meant for the run, which has just ended, does nothing at its end.
+    fn refuse_early(&mut self, action: Option<Action>) {
+        if action.is_some() {
+            self.say("the run has just ended: press the key again");
         }
     }
 
@@ -179,7 +189,7 @@ impl App {
         match self.screen {
             Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
                 Quit::No | Quit::Asked(_) => {
-                    let text = "press q again within 3 seconds to stop the run; nothing is lost";
+                    let text = "press q again within 3 seconds to stop the run; any other key cancels";
                     self.say_for(text, quit::PATIENCE);
                 }
                 Quit::Stopping => {

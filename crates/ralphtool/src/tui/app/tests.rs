@@ -568,19 +568,72 @@ fn a_key_held_down_does_not_answer_its_own_question() {
 }
 
 #[test]
-fn a_note_being_typed_as_the_run_ends_chooses_nothing() {
+fn a_note_being_typed_as_the_run_ends_stays_until_it_is_finished() {
     let mut stage = at_work();
-    stage.keys(":use a b");
+    stage.keys(":the key ");
     stage.hear(1, ended(Outcome::AllDone, 5));
     stage.draw();
-    for letter in "acceptance by q".chars() {
-        stage.wait(0);
-        stage.press(KeyCode::Char(letter));
-    }
+    stage.wait(5).keys("may");
+    assert!(stage.text().contains("note (the run has ended): the key may"));
+    assert_eq!(stage.app.screen, Screen::Completion);
     stage.press(KeyCode::Enter);
     assert_eq!(stage.take_asked(), []);
-    assert_eq!(stage.app.screen, Screen::Completion);
+    let unused = ErrorText {
+        message: "the run has ended: the note was not used".to_owned(),
+        hints: vec!["the key may".to_owned()],
+    };
+    // What is typed on neither closes it nor chooses.
+    assert_eq!(asked(&mut stage, "am j"), []);
+    assert_eq!(stage.app.error, Some(unused));
+    assert!(stage.app.mouse);
+    stage.draw();
+    stage.wait(1).keys("x");
+    assert_eq!((&stage.app.error, stage.app.confirmation), (&None, None));
+    let keep = UserCommand::Finish(FinishChoice::Keep);
+    assert_eq!(asked(&mut stage, "by"), command(keep));
+}
+
+#[test]
+fn a_text_given_up_after_the_end_of_the_run_leads_nowhere() {
+    for what in [":", "/", "2e"] {
+        let mut stage = at_work();
+        stage.keys(what).keys("x");
+        stage.hear(1, ended(Outcome::AllDone, 5));
+        stage.draw();
+        stage.wait(5).press(KeyCode::Esc);
+        assert!(stage.app.typing.is_none());
+        assert_eq!(asked(&mut stage, "aya"), [], "{what}");
+        assert_eq!(stage.app.confirmation, None);
+    }
+    let mut stage = at_work();
+    stage.keys("/x").hear(1, ended(Outcome::AllDone, 5));
+    stage.press(KeyCode::Enter);
+    let notice = "the run has ended: Esc goes back to its screen";
+    assert_eq!(stage.app.notice(), Some(notice));
+}
+
+#[test]
+fn keys_that_move_select_no_choice_just_after_the_end() {
+    let mut stage = at_work();
+    stage.hear(1, ended(Outcome::AllDone, 5));
+    stage.draw();
+    stage.keys("jjk gG").press(KeyCode::Tab);
+    stage.wait(1).press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
     assert_eq!(stage.app.confirmation, None);
+    stage.keys("j").press(KeyCode::Enter);
+    let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
+    assert_eq!(asked(&mut stage, "y"), command(cleanup));
+}
+
+#[test]
+fn another_key_takes_the_question_whether_to_stop_back() {
+    let mut stage = at_work();
+    assert_eq!(asked(&mut stage, "qjq"), []);
+    assert!(stage.app.notice().is_some_and(|it| it.contains("press q again")));
+    stage.keys("j");
+    assert_eq!(stage.app.notice(), None);
+    assert_eq!(asked(&mut stage, "qq"), command(UserCommand::Stop));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{App, Screen};
 use crate::tui::line_edit::LineEdit;
-use crate::tui::message::{Export, Query, Request};
+use crate::tui::message::{ErrorText, Export, Query, Request};
 use crate::tui::screen::preview::Preview;
 use crate::tui::step::{Step, Typing};
 use ralph_base::ids::StoryId;
@@ -19,7 +19,19 @@ pub(crate) struct TypingLine {
     pub(crate) title: String,
     /// The story that a note is for; none for the one of the next attempt.
     story: Option<StoryId>,
+    /// The screen that it is about; another one is shown if a run has ended since.
+    screen: Screen,
     pub(crate) edit: LineEdit,
+}
+
+impl TypingLine {
+    /// The run that it is about has ended.
+    pub(super) fn outlive_run(&mut self) {
+        self.title = match self.what {
+            Typing::Note => "note (the run has ended)".to_owned(),
+            _ => format!("{} (the run has ended)", self.title),
+        };
+    }
 }
 
 impl App {
@@ -51,6 +63,7 @@ impl App {
             what,
             title,
             story,
+            screen: self.screen,
             edit,
         });
     }
@@ -95,17 +108,28 @@ impl App {
     }
 
     fn give_up_typing(&mut self) {
-        let typing = self.typing.take();
+        let typing = self.close_typing();
         if typing.is_some_and(|typing| typing.what == Typing::Filter) {
             self.changes.set_filter("");
         }
     }
 
+    /// Closes the input; the keys that follow may still be meant for it.
+    fn close_typing(&mut self) -> Option<TypingLine> {
+        if self.screen == Screen::Completion {
+            self.shield.raise();
+        }
+        self.typing.take()
+    }
+
     fn typed(&mut self) {
-        let Some(typing) = self.typing.take() else {
+        let Some(typing) = self.close_typing() else {
             return;
         };
         let text = typing.edit.text().trim().to_owned();
+        if typing.screen != self.screen {
+            return self.typed_too_late(typing.what, text);
+        }
         match typing.what {
             Typing::Filter => {}
             Typing::Note | Typing::Export | Typing::NewChange if text.is_empty() => {}
@@ -132,6 +156,20 @@ impl App {
                     self.perform(step);
                 }
             }
+        }
+    }
+
+    /// The run ended while the text was typed: a note is shown, so that it is not lost.
+    fn typed_too_late(&mut self, what: Typing, text: String) {
+        match what {
+            _ if text.is_empty() => {}
+            Typing::Note => {
+                self.error = Some(ErrorText {
+                    message: "the run has ended: the note was not used".to_owned(),
+                    hints: vec![text],
+                });
+            }
+            _ => self.say("the run has ended: Esc goes back to its screen"),
         }
     }
 
