@@ -176,6 +176,12 @@ impl App {
         Rect::new(0, 0, columns, rows.saturating_sub(1))
     }
 
+    /// Whether a setting is being typed.
+    pub(super) fn is_editing(&self) -> bool {
+        let preview = self.preview.as_ref();
+        self.screen == Screen::Preview && preview.is_some_and(Preview::is_editing)
+    }
+
     /// Where keys are looked up.
     pub(super) fn place(&self) -> Place {
         match self.screen {
@@ -209,21 +215,24 @@ impl App {
 
     /// Whether an action would do something now.
     pub(super) fn offers(&self, action: Action) -> bool {
-        let Some(run) = &self.run else {
-            return true;
-        };
-        if self.screen == Screen::Run {
-            return run.offers(action);
-        }
-        match action {
-            Action::Cleanup | Action::Keep | Action::Squash | Action::Abandon | Action::Resume => {
-                self.completion.offers(action, run)
-            }
-            Action::Undo => self.result.offers_undo(run),
-            Action::Enter if self.screen == Screen::Result => self.result.is_on_files(),
-            Action::Enter if self.screen == Screen::Completion => {
-                self.completion.offers(action, run)
-            }
+        match (self.screen, &self.preview, &self.run) {
+            (Screen::Changes, ..) => self.changes.offers(action),
+            (Screen::Preview, Some(preview), _) => preview.offers(action),
+            (Screen::Run, _, Some(run)) => run.offers(action),
+            (Screen::Completion, _, Some(run)) => match action {
+                Action::Enter
+                | Action::Cleanup
+                | Action::Keep
+                | Action::Squash
+                | Action::Abandon
+                | Action::Resume => self.completion.offers(action, run),
+                _ => true,
+            },
+            (Screen::Result, _, Some(run)) => match action {
+                Action::Undo => self.result.offers_undo(run),
+                Action::Enter => self.result.is_on_files(),
+                _ => true,
+            },
             _ => true,
         }
     }
@@ -242,7 +251,7 @@ impl App {
             Msg::Record(record) => self.on_record(&record),
             Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
             Msg::Key(key) => self.on_key(key),
-            Msg::Paste(text) => self.edit(|edit| edit.paste(&text)),
+            Msg::Paste(text) => self.paste(&text),
             Msg::Wheel(wheel) => self.on_wheel(wheel),
             Msg::Resize { columns, rows } => self.terminal.size = (columns, rows),
             Msg::RunOver(over) => self.on_run_over(over),

@@ -34,7 +34,6 @@ pub(crate) enum Typing {
     Search,
     Note,
     Export,
-    Setting,
     /// The name of a new change.
     NewChange,
 }

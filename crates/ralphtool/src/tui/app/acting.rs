@@ -18,6 +18,10 @@ impl App {
         if self.typing.is_some() {
             return self.type_key(key);
         }
+        if let Some(preview) = self.edited() {
+            let step = preview.type_key(key);
+            return self.perform(step);
+        }
         let is_meant = self.screen != Screen::Completion || self.shield.press(self.now);
         let action = keys::action(self.place(), key);
         if action != Some(Action::Quit) && self.quit.dismiss() {
@@ -252,7 +256,7 @@ impl App {
         let area = self.area();
         match (self.screen, &mut self.preview, &mut self.run) {
             (Screen::Changes, ..) => drop(self.changes.act(action)),
-            (Screen::Preview, Some(preview), _) => preview.tabs.pane_mut().wheel(wheel.up),
+            (Screen::Preview, Some(preview), _) => preview.wheel(wheel, area),
             (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
             (Screen::Completion, _, Some(run)) => self.completion.wheel(wheel, area, run),
             (Screen::Result, ..) => self.result.pane_mut().wheel(wheel.up),

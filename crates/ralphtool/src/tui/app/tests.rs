@@ -159,6 +159,73 @@ fn a_run_starts_with_the_chosen_settings() {
     assert_eq!(asked(&mut stage, "r"), start(chosen, false));
 }
 
+/// A preview whose cursor is on the cost, which is typed.
+fn typing_the_cost() -> Stage {
+    let mut stage = preview();
+    stage.keys("Sjjjjjj").press(KeyCode::Enter);
+    stage
+}
+
+#[test]
+fn a_setting_is_typed_in_its_row_in_place_of_the_old_value() {
+    let mut stage = typing_the_cost();
+    assert!(stage.text().contains("▌max cost   $5.00"));
+    assert!(stage.text().contains(" Enter set  Esc cancel"));
+    stage.keys("2.5");
+    assert!(stage.text().contains("▌max cost   2.5"), "{}", stage.text());
+    stage.press(KeyCode::Enter);
+    assert!(stage.text().contains("▌max cost   $2.50 *"), "{}", stage.text());
+    assert!(stage.text().contains("Enter change"));
+    // Given up, it stays as it was.
+    stage.press(KeyCode::Enter).keys("9").press(KeyCode::Esc);
+    assert!(stage.text().contains("▌max cost   $2.50 *"));
+}
+
+#[test]
+fn a_bad_value_stays_in_the_input_with_what_is_wrong_below() {
+    let mut stage = typing_the_cost();
+    stage.keys("5x").press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
+    let text = stage.text();
+    assert!(text.contains("▌max cost   5x"), "{text}");
+    let problem = [
+        "✗ `5x` is not an amount in",
+        "dollars; write it like `5`,",
+        "`2.50` or `off`",
+    ];
+    assert!(problem.iter().all(|part| text.contains(part)), "{text}");
+    stage.press(KeyCode::Backspace);
+    assert!(!stage.text().contains("is not an amount"));
+    stage.press(KeyCode::Enter);
+    assert!(stage.text().contains("▌max cost   $5.00 *"), "{}", stage.text());
+}
+
+#[test]
+fn what_is_below_the_settings_can_be_scrolled_to() {
+    let mut stage = changes();
+    let long = "a reason that takes many lines ".repeat(30);
+    stage.world.remarks = Ok(vec![Remark::warns(long), Remark::tells("the very end")]);
+    stage.press(KeyCode::Enter);
+    assert!(stage.text().contains("more: S, then ↓"), "{}", stage.text());
+    stage.keys("S").keys(&"j".repeat(80));
+    assert!(stage.text().contains("the very end"), "{}", stage.text());
+    stage.keys(&"k".repeat(80));
+    assert!(stage.text().contains("▌agent"), "{}", stage.text());
+}
+
+#[test]
+fn a_preview_offers_only_what_it_would_do() {
+    let mut stage = preview();
+    assert!(!stage.text().contains("F start over"));
+    assert!(!stage.text().contains("Enter change"));
+    let mut stage = changes();
+    stage.world.open = true;
+    stage.world.remarks = Ok(vec![Remark::stops("a merge is under way")]);
+    stage.press(KeyCode::Enter);
+    let text = stage.text();
+    assert!(text.contains("F start over") && !text.contains("r run"), "{text}");
+}
+
 #[test]
 fn a_changed_setting_queries_the_preview_again() {
     let mut stage = preview();

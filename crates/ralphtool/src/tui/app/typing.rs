@@ -1,4 +1,4 @@
-//! The text input on the last line: a filter, a search, a note, a path or a setting.
+//! The text input on the last line: a filter, a search, a note, a path or a name.
 
 use std::path::PathBuf;
 
@@ -52,11 +52,6 @@ impl App {
                 "name of the new change, such as add-retry".to_owned(),
                 String::new(),
             ),
-            Typing::Setting => {
-                let preview = self.preview.as_ref();
-                let (title, text) = preview.map(Preview::to_type).unwrap_or_default();
-                (title.to_owned(), text)
-            }
         };
         let edit = LineEdit::new(&text);
         self.typing = Some(TypingLine {
@@ -97,8 +92,23 @@ impl App {
         }
     }
 
+    /// Inserts a text where one is being typed.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(preview) = self.edited() {
+            preview.paste(text);
+        } else {
+            self.edit(|edit| edit.paste(text));
+        }
+    }
+
+    /// The preview, if a setting is being edited on it.
+    pub(super) fn edited(&mut self) -> Option<&mut Preview> {
+        let is_editing = self.is_editing();
+        self.preview.as_mut().filter(|_| is_editing)
+    }
+
     /// Changes what is typed; a filter takes effect at once.
-    pub(super) fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
+    fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
         if let Some(typing) = &mut self.typing {
             change(&mut typing.edit);
             if typing.what == Typing::Filter {
@@ -149,12 +159,6 @@ impl App {
             Typing::Export => {
                 let query = |export| Query::Export(PathBuf::from(text), export);
                 self.request = self.export().map(query).map(Request::Query);
-            }
-            Typing::Setting => {
-                if let Some(preview) = &mut self.preview {
-                    let step = preview.typed(&text);
-                    self.perform(step);
-                }
             }
         }
     }

@@ -156,6 +156,15 @@ impl Changes {
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
+    /// Whether an action would do something now.
+    pub(crate) fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Enter => self.selected_row().is_some(),
+            Action::Search => !self.rows().is_empty(),
+            _ => true,
+        }
+    }
+
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, self.height) {
