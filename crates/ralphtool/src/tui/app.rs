@@ -239,8 +239,11 @@ impl App {
 
     /// What a key does now, in short; none if the last line leaves it out.
     pub(super) fn brief(&self, binding: &Binding) -> Option<&'static str> {
-        let run = self.run.as_ref().filter(|_| self.screen == Screen::Run);
-        let now = run.and_then(|run| run.brief(binding.action));
+        let now = match (self.screen, &self.run) {
+            (Screen::Changes, _) => self.changes.brief(binding.action),
+            (Screen::Run, Some(run)) => run.brief(binding.action),
+            _ => None,
+        };
         binding.brief.map(|usual| now.unwrap_or(usual))
     }
 
@@ -259,6 +262,10 @@ impl App {
                 if let Some(run) = &mut self.run {
                     run.mode = RunMode::Attached { interrupted };
                 }
+            }
+            Msg::Lost(error) => {
+                self.error = Some(error);
+                self.go_back();
             }
             Msg::Answer(answer) => self.on_answer(*answer),
             Msg::Notify(message) => self.request = Some(Request::Notify(message)),

@@ -75,6 +75,14 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Whether it controls the loop.
+    pub(crate) const fn steers(self) -> bool {
+        matches!(
+            self,
+            Self::Pause | Self::Stop | Self::Skip | Self::Note | Self::TryNow
+        )
+    }
+
     /// Whether it moves up or down.
     pub(crate) fn is_movement(self) -> bool {
         self.moved(0, 0, 0).is_some()

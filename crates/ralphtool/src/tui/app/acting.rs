@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{App, Screen, Then};
 use crate::tui::help;
-use crate::tui::keys::{self, Action};
+use crate::tui::keys::{self, Action, Place};
 use crate::tui::message::{Query, Request, Wheel};
 use crate::tui::quit::{self, Quit};
 use crate::tui::screen::preview::Preview;
@@ -60,7 +60,15 @@ impl App {
             self.act_on_help(action);
         } else if let Some(action) = action {
             self.act(action);
+        } else if self.would_steer(key) {
+            self.say("read-only: the run is controlled in its own terminal");
         }
+    }
+
+    /// Whether a key would control the run, if it were not that of another terminal.
+    fn would_steer(&self, key: KeyEvent) -> bool {
+        let action = keys::action(Place::Run, key);
+        self.place() == Place::Attached && action.is_some_and(Action::steers)
     }
 
     /// A key that was meant for the run, which has just ended, does nothing at its end.
@@ -143,6 +151,13 @@ impl App {
                 self.preview = Some(preview);
                 self.screen = Screen::Preview;
             }
+            Step::Attach => {
+                let mode = RunMode::Attached { interrupted: false };
+                let (colored, zone) = (self.terminal.colored, self.terminal.zone.clone());
+                self.run = Some(Run::new(colored, zone, mode));
+                self.screen = Screen::Run;
+                self.request = Some(Request::Attach);
+            }
             Step::ShowStory(place) => {
                 if let Some(run) = &mut self.run {
                     run.select(place);
@@ -173,12 +188,16 @@ impl App {
             return;
         }
         match (self.has_list, self.screen) {
-            (true, Screen::Preview | Screen::Completion | Screen::Result) => {
+            (_, Screen::Changes) => {}
+            (true, _) => {
+                self.request = Some(if self.is_read_only() {
+                    Request::Detach
+                } else {
+                    Request::Query(Query::Changes)
+                });
                 self.screen = Screen::Changes;
                 self.run = None;
-                self.request = Some(Request::Query(Query::Changes));
             }
-            (_, Screen::Changes) => {}
             (false, Screen::Result) if self.is_read_only() => self.screen = Screen::Run,
             _ => self.request = Some(Request::Quit),
         }

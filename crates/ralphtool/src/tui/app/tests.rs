@@ -8,6 +8,7 @@ use crate::tui::message::{
     Answer, DiffId, ErrorText, Export, Msg, Part, Query, Request, RunOver, Start,
 };
 use crate::tui::screen::run::RunMode;
+use crate::tui::tests::found::last_runs;
 use crate::tui::tests::stage::Stage;
 use crate::tui::tests::story::{
     attempt, completed, ended, failed, finished, gate, over, says, speaks, started, started_again,
@@ -19,6 +20,7 @@ use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
 use ralph_run::records::event::Request as TrustPrompt;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
+use ralph_run::records::state::RunState;
 use ralph_run::settings::{AgentList, PartialSettings, Sourced};
 
 /// An app with the list of changes in front.
@@ -131,6 +133,40 @@ fn one_change_is_looked_at_at_a_time() {
     stage.draw();
     let name = "drop-the-old-and-long-winded-importer-of-spreadsheets";
     assert_eq!(stage.take_asked(), look(name));
+}
+
+#[test]
+fn the_run_of_another_terminal_is_shown_from_the_list_read_only() {
+    let mut stage = Stage::new((80, 24));
+    if let Ok(found) = &mut stage.world.changes {
+        found.runs = last_runs("add-retry", RunState::Running, (2, 5));
+    }
+    stage.read_changes();
+    assert!(stage.text().contains("Enter attach"), "{}", stage.text());
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), [Request::Attach]);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1));
+    assert!(stage.text().contains("read-only"), "{}", stage.text());
+    for key in ["p", "s", "x", ":"] {
+        assert_eq!(asked(&mut stage, key), []);
+        let notice = "read-only: the run is controlled in its own terminal";
+        assert_eq!(stage.app.notice(), Some(notice), "{key}");
+        stage.wait(6);
+    }
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.take_asked(), [Request::Detach]);
+    assert_eq!(stage.app.screen, Screen::Changes);
+
+    // One whose records cannot be read any more.
+    stage.press(KeyCode::Enter);
+    stage.take_asked();
+    stage.tell(Msg::Lost(trouble()));
+    assert_eq!(stage.app.screen, Screen::Changes);
+    assert_eq!(stage.app.error, Some(trouble()));
+    assert_eq!(stage.take_asked(), [Request::Detach]);
 }
 
 #[test]

@@ -165,6 +165,12 @@ impl Changes {
         }
     }
 
+    /// What a key does now, in short, where that changes.
+    pub(crate) fn brief(&self, action: Action) -> Option<&'static str> {
+        let row = self.selected_row()?;
+        (action == Action::Enter && self.is_at_work(row)).then_some("attach")
+    }
+
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, self.height) {
@@ -190,6 +196,7 @@ impl Changes {
             ChangeState::Unreadable { reason } => {
                 Step::Say(format!("`{}` cannot be read: {reason}", row.name))
             }
+            _ if self.is_at_work(row) => Step::Attach,
             _ => Step::Open(row.target.clone()),
         }
     }
@@ -311,6 +318,12 @@ impl Changes {
             ],
             Span::styled(state, style),
         )
+    }
+
+    /// Whether a run of it is at work, in another terminal.
+    fn is_at_work(&self, row: &ChangeSummary) -> bool {
+        let last = self.last_run(row);
+        last.is_some_and(|last| last.run.state.is_live())
     }
 
     /// The last run of a change.

@@ -33,9 +33,7 @@ impl Run {
             Action::NextHit => return self.find(true),
             Action::PreviousHit => return self.find(false),
             Action::Enter => return self.enter(),
-            Action::Pause | Action::Stop | Action::Skip | Action::Note | Action::TryNow => {
-                return self.steer(action);
-            }
+            action if action.steers() => return self.steer(action),
             action if self.on_pane && self.tab == Tab::Agent => self.agent.act(action),
             action if self.on_pane => self.pane_mut().act(action),
             action => self.act_on_list(action),
