@@ -122,6 +122,7 @@ impl Progress {
                 attempt,
                 check,
                 message,
+                paths,
                 ..
             } => self.warnings.push(Warning {
                 code: format!("tamper_{check}"),
@@ -129,6 +130,7 @@ impl Progress {
                 message: message.clone(),
                 story: Some(story.clone()),
                 attempt: Some(*attempt),
+                paths: paths.clone(),
             }),
             Event::StoryStarted(started) => self.on_story_started(started, at),
             Event::StorySkipped {
@@ -336,6 +338,7 @@ impl Progress {
             message: message.to_owned(),
             story: self.current_story().map(|story| story.id.clone()),
             attempt,
+            paths: Vec::new(),
         });
     }
 
@@ -472,18 +475,23 @@ impl Progress {
     }
 
     fn on_gate_finished(&mut self, finished: &GateFinished) {
+        self.doing = Doing::Between;
         let is_red = finished.result != GateResult::Passed;
+        // It was ended with the attempt: what it says is not its verdict.
+        let is_cut_short = is_red && (self.requested.is_some() || self.skipping);
+        let progress = self.story_mut(&finished.story);
+        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
+            gate.result = (!is_cut_short).then(|| finished.result.clone());
+            gate.duration = Some(Duration::from_millis(finished.duration_ms));
+        }
+        if is_cut_short {
+            return;
+        }
         if finished.baseline && is_red && !finished.result.cannot_run() {
             self.red_before.push(finished.gate.clone());
         }
         if finished.whole {
             self.note_work(&finished.gate, is_red);
-        }
-        self.doing = Doing::Between;
-        let progress = self.story_mut(&finished.story);
-        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
-            gate.result = Some(finished.result.clone());
-            gate.duration = Some(Duration::from_millis(finished.duration_ms));
         }
     }
 

@@ -149,7 +149,7 @@ fn mark(progress: &Progress, story: &StoryProgress) -> (&'static str, Style) {
     if progress.is_doubtful(story) {
         return (words::done_mark(true), WARN);
     }
-    glyph(&story.state)
+    glyph(story)
 }
 
 fn label(story: &StoryProgress) -> String {

@@ -307,7 +307,7 @@ fn title(header: &RunStarted) -> Line<'static> {
 /// The last thing an agent did, in one line of plain text.
 fn activity(event: &AgentEvent) -> Option<String> {
     match event {
-        AgentEvent::Text { text } => markdown::last_words(text),
+        AgentEvent::Text { text } => markdown::last_words(&without_promise(text)),
         AgentEvent::ToolCall { tool, summary } => {
             Some(format!("{} {}", clean(tool), clean(summary)))
         }
@@ -315,6 +315,15 @@ fn activity(event: &AgentEvent) -> Option<String> {
         AgentEvent::Retrying { message } => Some(clean(message)),
         _ => None,
     }
+}
+
+/// What an agent says, without the tags of its promise.
+fn without_promise(text: &str) -> String {
+    let mut text = text.to_owned();
+    for tag in ["<promise>COMPLETE</promise>", "<promise>", "</promise>"] {
+        text = text.replace(tag, "");
+    }
+    text
 }
 
 /// Two lines in one, at the left and right end; the left one is cut if there is no room for both.
