@@ -13,7 +13,9 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use self::areas::{Areas, Wanted};
 use self::review::Review;
 use super::run::Run;
-use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
+use super::{
+    alerts, change_of, draw_lines, error_lines, flagged, range_of, title_of, totals, wrapped,
+};
 use crate::tui::ending::Ending;
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver, Wheel};
@@ -89,6 +91,7 @@ impl Completion {
         let range = range_of(&run.progress);
         let id = range.map(|(from, to)| DiffId::Between { from, to });
         self.files.show(id);
+        self.files.flag(flagged(&run.progress));
         self.files.query(now)
     }
 
@@ -340,15 +343,14 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         OutcomeKind::Stopped => ("‖", WARN),
         OutcomeKind::Limited | OutcomeKind::Failed => ("✗", BAD),
     };
-    let alerts = progress.alerts();
+    let alerts = alerts(progress);
     // Done is green only where nothing speaks against it.
     let (mark, style) = match mark {
         "✓" if !alerts.is_empty() => (words::done_mark(true), WARN),
         mark => (mark, style),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
-    let alerts = alerts.iter().map(|alert| words::one_line(alert));
-    lines.extend(alerts.map(|text| wrap::styled(format!("! {text}"), WARN)));
+    lines.extend(alerts);
     lines
 }
 

@@ -10,7 +10,7 @@ use ratatui::widgets::Paragraph;
 use super::preview::stories;
 use super::run::{Run, RunMode};
 use super::story_table::StoryTable;
-use super::{change_of, draw_lines, range_of, title_of, totals, wrapped};
+use super::{alerts, change_of, draw_lines, flagged, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, Undone};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, NAME, STRONG, WARN};
@@ -86,6 +86,7 @@ impl ResultScreen {
         let range = range_of(&run.progress);
         let id = range.map(|(from, to)| DiffId::Between { from, to });
         self.files.show(id);
+        self.files.flag(flagged(&run.progress));
         self.files.query(now)
     }
 
@@ -239,6 +240,9 @@ impl ResultScreen {
             (Undo::No, Some(finish)) => {
                 let mut lines = broken_gate(progress);
                 lines.push(wrap::styled(done_with_branch(finish), GOOD));
+                if finish.choice != FinishChoice::Abandon {
+                    lines.extend(alerts(progress));
+                }
                 lines.push(next_line(progress, finish));
                 lines
             }
