@@ -185,10 +185,10 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
                 .to_owned(),
         ),
         Confirmation::Ending(choice) => {
-            let header = progress.and_then(|progress| progress.header.as_ref());
-            return header.map_or_else(
+            let begun = progress.and_then(|it| Some((it.header.as_ref()?, it)));
+            return begun.map_or_else(
                 || Choice::yes_or_no("Go ahead?", String::new()),
-                |header| choice.question(header),
+                |(header, progress)| choice.question(header, progress),
             );
         }
     };

@@ -212,7 +212,8 @@ impl App {
         match self.screen {
             Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
                 Quit::No | Quit::Asked(_) => {
-                    let text = "press q again within 3 seconds to stop the run; any other key cancels";
+                    let text =
+                        "press q again within 3 seconds to stop the run; any other key cancels";
                     self.say_for(text, quit::PATIENCE);
                 }
                 Quit::Stopping => {

@@ -210,7 +210,11 @@ fn a_setting_is_typed_in_its_row_in_place_of_the_old_value() {
     stage.keys("2.5");
     assert!(stage.text().contains("▌max cost   2.5"), "{}", stage.text());
     stage.press(KeyCode::Enter);
-    assert!(stage.text().contains("▌max cost   $2.50 *"), "{}", stage.text());
+    assert!(
+        stage.text().contains("▌max cost   $2.50 *"),
+        "{}",
+        stage.text()
+    );
     assert!(stage.text().contains("Enter change"));
     // Given up, it stays as it was.
     stage.press(KeyCode::Enter).keys("9").press(KeyCode::Esc);
@@ -233,7 +237,11 @@ fn a_bad_value_stays_in_the_input_with_what_is_wrong_below() {
     stage.press(KeyCode::Backspace);
     assert!(!stage.text().contains("is not an amount"));
     stage.press(KeyCode::Enter);
-    assert!(stage.text().contains("▌max cost   $5.00 *"), "{}", stage.text());
+    assert!(
+        stage.text().contains("▌max cost   $5.00 *"),
+        "{}",
+        stage.text()
+    );
 }
 
 #[test]
@@ -259,7 +267,10 @@ fn a_preview_offers_only_what_it_would_do() {
     stage.world.remarks = Ok(vec![Remark::stops("a merge is under way")]);
     stage.press(KeyCode::Enter);
     let text = stage.text();
-    assert!(text.contains("F start over") && !text.contains("r run"), "{text}");
+    assert!(
+        text.contains("F start over") && !text.contains("r run"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -677,7 +688,11 @@ fn a_note_being_typed_as_the_run_ends_stays_until_it_is_finished() {
     stage.hear(1, ended(Outcome::AllDone, 5));
     stage.draw();
     stage.wait(5).keys("may");
-    assert!(stage.text().contains("note (the run has ended): the key may"));
+    assert!(
+        stage
+            .text()
+            .contains("note (the run has ended): the key may")
+    );
     assert_eq!(stage.app.screen, Screen::Completion);
     stage.press(KeyCode::Enter);
     assert_eq!(stage.take_asked(), []);
@@ -733,7 +748,12 @@ fn keys_that_move_select_no_choice_just_after_the_end() {
 fn another_key_takes_the_question_whether_to_stop_back() {
     let mut stage = at_work();
     assert_eq!(asked(&mut stage, "qjq"), []);
-    assert!(stage.app.notice().is_some_and(|it| it.contains("press q again")));
+    assert!(
+        stage
+            .app
+            .notice()
+            .is_some_and(|it| it.contains("press q again"))
+    );
     stage.keys("j");
     assert_eq!(stage.app.notice(), None);
     assert_eq!(asked(&mut stage, "qq"), command(UserCommand::Stop));

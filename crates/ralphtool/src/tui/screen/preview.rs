@@ -397,8 +397,7 @@ impl Areas {
                     .spacing(1)
                     .areas(body);
             let most = body.height * 2 / 3;
-            let [side, below] =
-                Layout::vertical([Length(wanted.min(most)), Min(0)]).areas(third);
+            let [side, below] = Layout::vertical([Length(wanted.min(most)), Min(0)]).areas(third);
             others.push(Beside::new(beside[0], second));
             others.push(Beside::new(beside[1], below));
             (main, side)

@@ -2,9 +2,7 @@
 
 use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
-use ralph_run::records::event::{
-    Event, FailureKind, FinishChoice, Finished, Outcome, Request,
-};
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome, Request};
 
 fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
     PlainOptions {

@@ -9,6 +9,9 @@ use crate::tui::screen::run::Run;
 use crate::ui::text::{clean, pad};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+use ralph_run::records::next;
+use ralph_run::records::progress::Progress;
+use ralph_run::records::state::RunState;
 
 /// How wide the names of the choices are.
 const NAME: usize = 10;
@@ -122,7 +125,7 @@ impl Ending {
     }
 
     /// The question before it.
-    pub(crate) fn question(self, header: &RunStarted) -> Choice {
+    pub(crate) fn question(self, header: &RunStarted, progress: &Progress) -> Choice {
         let (branch, original) = (clean(&header.branch), clean(&header.original));
         let (title, text) = match self {
             Self::Finish(FinishChoice::Cleanup) => (
@@ -159,7 +162,10 @@ impl Ending {
             ),
             Self::Again | Self::Restart => (
                 "Resume the run?",
-                "The agent continues with the next open story.".to_owned(),
+                next::resume(progress, RunState::Choosing).map_or_else(
+                    || "The run continues with what is left.".to_owned(),
+                    |step| format!("The run {}.", clean(&step.why)),
+                ),
             ),
             Self::Leave => ("Leave?", "The run stays as it is.".to_owned()),
         };
