@@ -279,7 +279,7 @@ impl App {
             (Screen::Preview, Some(preview), _) => preview.wheel(wheel, area),
             (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
             (Screen::Completion, _, Some(run)) => self.completion.wheel(wheel, area, run),
-            (Screen::Result, ..) => self.result.pane_mut().wheel(wheel.up),
+            (Screen::Result, _, Some(run)) => self.result.wheel(wheel, area, run),
             _ => {}
         }
     }

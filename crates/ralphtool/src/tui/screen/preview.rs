@@ -20,7 +20,7 @@ use crate::tui::markdown;
 use crate::tui::message::{ErrorText, Previewed, Query, Request, Start, Wheel};
 use crate::tui::palette::{BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
 use crate::tui::step::{Confirmation, Step};
-use crate::tui::tabbed::{self, Tabbed};
+use crate::tui::tabbed::{Beside, Tabbed};
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
@@ -300,9 +300,7 @@ impl Preview {
                 frame.render_widget(Paragraph::new(titles), areas.tabs);
                 self.tabs.pane().draw(frame, areas.text, !self.on_settings);
                 for it in &areas.beside {
-                    let title = tabbed::heading(TABS[it.tab], false);
-                    frame.render_widget(Paragraph::new(title), it.title);
-                    self.tabs.panes[it.tab].draw(frame, it.text, false);
+                    it.draw(frame, TABS[it.tab], &self.tabs.panes[it.tab]);
                 }
                 self.draw_side(frame, areas.side, data);
             }
@@ -370,20 +368,6 @@ struct Areas {
     side: Rect,
     /// The tabs that are shown beside the one the user chose, on a wide screen.
     beside: Vec<Beside>,
-}
-
-/// A pane beside that of the tab.
-struct Beside {
-    tab: usize,
-    title: Rect,
-    text: Rect,
-}
-
-impl Beside {
-    fn new(tab: usize, area: Rect) -> Self {
-        let [title, text] = Layout::vertical([Length(1), Min(0)]).areas(area);
-        Self { tab, title, text }
-    }
 }
 
 impl Areas {

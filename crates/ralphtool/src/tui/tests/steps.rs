@@ -3,6 +3,7 @@
 use pretty_assertions::assert_eq;
 use ratatui::crossterm::event::KeyCode;
 
+use super::found::last_runs;
 use super::stage::Stage;
 use super::story::{
     attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started, story,
@@ -17,6 +18,7 @@ use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{
     Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryStarted,
 };
+use ralph_run::records::state::RunState;
 use ralph_run::settings::TamperCheck;
 
 fn at_work(size: (u16, u16)) -> Stage {
@@ -378,7 +380,7 @@ fn a_story_that_is_done_with_a_warning_is_marked_and_says_what_was_found() {
         .hear(1, completed());
     assert!(line(&mut stage, "2 Retry the").starts_with("▌✓! 2 Retry"));
     assert!(line(&mut stage, "1 test deleted").starts_with("! tests: 1 test deleted"));
-    assert!(line(&mut stage, "of 5 stories").contains("  ! 1 "));
+    assert!(line(&mut stage, "of 5 stories").contains("  ! 1 warning "));
 }
 
 #[test]
@@ -667,6 +669,51 @@ fn the_question_whether_to_resume_says_what_is_tried() {
         stage.wait(1).keys("r");
         assert!(stage.text().contains(want), "{}", stage.text());
     }
+}
+
+#[test]
+fn the_list_of_changes_gets_what_its_rows_need() {
+    let mut stage = Stage::new((120, 40));
+    if let Ok(found) = &mut stage.world.changes {
+        found
+            .rows
+            .retain(|row| !row.name.starts_with("drop-the-old"));
+        found.runs = last_runs("add-retry", RunState::BudgetUsedUp, (2, 5));
+    }
+    stage.read_changes();
+    let row = line(&mut stage, "rename-everything");
+    assert!(
+        row.contains("0/0     0/0") && row.contains("unreadable"),
+        "{row}"
+    );
+    let row = line(&mut stage, "add-retry");
+    assert!(row.contains("1/5    4/17"), "{row}");
+    assert!(row.contains("→ resume"), "{row}");
+    assert!(
+        stage.text().contains("last run  budget used up"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_long_title_in_the_list_of_changes_keeps_the_count_of_its_tasks() {
+    for size in [(80, 24), (120, 24), (120, 40)] {
+        let mut stage = Stage::new(size);
+        stage.read_changes();
+        let text = stage.text();
+        let counts = ["4/4", "2/4", "0/2", "0/1"];
+        assert!(counts.iter().all(|it| text.contains(it)), "{text}");
+    }
+}
+
+#[test]
+fn the_log_offers_nothing_to_expand() {
+    let mut stage = at_work((120, 40));
+    stage.keys("1");
+    assert!(stage.text().contains("Enter expand"), "{}", stage.text());
+    stage.keys("5");
+    assert!(!stage.text().contains("Enter expand"), "{}", stage.text());
 }
 
 #[test]

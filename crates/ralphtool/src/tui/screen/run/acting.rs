@@ -56,7 +56,8 @@ impl Run {
     pub(crate) fn offers(&self, action: Action) -> bool {
         match action {
             Action::Follow => !self.following,
-            Action::Left | Action::Enter => self.on_pane,
+            Action::Left => self.on_pane,
+            Action::Enter => self.on_pane && self.tab != Tab::Log,
             Action::Right => !self.on_pane,
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
                 self.over.is_none() && self.progress.ended.is_none()

@@ -79,10 +79,7 @@ impl Run {
         }
         let warnings = self.progress.important_warnings().count();
         if warnings > 0 {
-            let text = match width {
-                ..WIDE => format!("  ! {warnings}"),
-                _ => format!("  ! {}", count(warnings, "warning")),
-            };
+            let text = format!("  ! {}", count(warnings, "warning"));
             line.spans.push(Span::styled(text, WARN));
         }
         line
