@@ -28,10 +28,18 @@ pub(crate) fn items(
         let line = wrap::styled("no attempt was made at this story", DIM);
         return vec![wrap::wrap(&line, columns, 2)];
     }
-    let newest_first = attempts.iter().rev();
-    newest_first
-        .map(|attempt| lines(attempt, (columns, rows), now))
-        .collect()
+    let mut items = Vec::new();
+    // With one at work above it, the last one that failed is visible, too.
+    let mut room = rows;
+    for attempt in attempts.iter().rev() {
+        let item = lines(attempt, (columns, room), now);
+        room = match attempt.state {
+            AttemptStanding::Running => rows.saturating_sub(item.len()),
+            _ => rows,
+        };
+        items.push(item);
+    }
+    items
 }
 
 fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timestamp) -> Item {

@@ -32,8 +32,9 @@ use ralph_run::records::outcome::OutcomeKind;
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
 
-/// How many lines of the reason are shown.
-const REASON_LINES: usize = 12;
+/// How many lines of the reason are shown: on a low screen, and from the height on that is high.
+const REASON_LINES: (usize, usize) = (4, 12);
+const HIGH: u16 = 30;
 
 /// The margin at the left.
 const MARGIN: u16 = 1;
@@ -203,7 +204,7 @@ impl Completion {
         Areas::of(
             area,
             Wanted {
-                head: rows(wrapped(&self.head(run), columns).len()),
+                head: rows(wrapped(&self.head(run, area.height), columns).len()),
                 choices: rows(self.below(run).len()),
                 on_review: self.focus == Focus::Review,
                 on_files: self.focus == Focus::Files,
@@ -228,7 +229,7 @@ impl Completion {
         let mut title = title_of(change_of(&run.progress));
         title.push(Span::raw("  the run is over"));
         frame.render_widget(Paragraph::new(Line::from(title)), areas.title);
-        draw_lines(frame, areas.head, &self.head(run), MARGIN);
+        draw_lines(frame, areas.head, &self.head(run, area.height), MARGIN);
         if areas.is_wide {
             self.draw_part(frame, areas.review, "Review", Focus::Review);
             self.draw_part(frame, areas.files, "Changed files", Focus::Files);
@@ -278,11 +279,16 @@ impl Completion {
     }
 
     /// Why the run ended, what to know before the choice, and what it took.
-    fn head(&self, run: &Run) -> Vec<Line<'static>> {
+    fn head(&self, run: &Run, height: u16) -> Vec<Line<'static>> {
         let mut lines = failure(&run.progress);
         lines.extend(why(run));
         lines.extend(self.figures(&run.progress));
-        lines.extend(reason(run));
+        let most = if height < HIGH {
+            REASON_LINES.0
+        } else {
+            REASON_LINES.1
+        };
+        lines.extend(reason(run, most));
         lines
     }
 
@@ -354,14 +360,14 @@ fn why(run: &Run) -> Vec<Line<'static>> {
     lines
 }
 
-/// More about why the run ended.
-fn reason(run: &Run) -> Vec<Line<'static>> {
+/// More about why the run ended: what failed, and the end, in at most so many lines.
+fn reason(run: &Run, most: usize) -> Vec<Line<'static>> {
     let is_above = matches!(run.over, Some(RunOver::Failed(_)));
     let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {
         return Vec::new();
     };
     let reason = clean_lines(outcome.reason().unwrap_or_default());
-    let shown = words::head_and_tail(reason, REASON_LINES);
+    let shown = words::head_and_tail(reason, most);
     let mut lines: Vec<Line<'static>> = shown
         .iter()
         .map(|line| Line::from(format!("  {line}")))

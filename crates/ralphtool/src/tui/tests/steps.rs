@@ -432,7 +432,27 @@ fn an_attempt_shows_the_end_of_the_output_of_its_gate() {
         assert!(text.contains("gate `tests` ended with"), "{text}");
         assert!(text.contains("lines before; 4 shows all"), "{text}");
         assert!(text.contains("AssertionError: 1 != 2"), "{text}");
+        // With the next one at work above it, too.
+        stage.hear(1, attempt("3", 2));
+        let text = stage.text();
+        assert!(text.contains("at work"), "{text}");
+        assert!(text.contains("AssertionError: 1 != 2"), "{text}");
     }
+}
+
+#[test]
+fn the_end_of_a_run_shows_the_error_of_its_gate_on_a_small_screen() {
+    let mut stage = at_work((80, 24));
+    let outcome = Outcome::Exhausted {
+        story: id("3"),
+        kind: FailureKind::Gate,
+        reason: long_output(),
+        attempts: 4,
+        gate: Some("tests".to_owned()),
+    };
+    stage.hear(1, ended(outcome, 2));
+    let text = stage.text();
+    assert!(text.contains("  AssertionError: 1 != 2"), "{text}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ const ROOM_FOR_COST: usize = 38;
 const LEAST_FAILURE: usize = 10;
 
 /// How many rows the full title of a story gets.
-const TITLE_ROWS: usize = 5;
+const TITLE_ROWS: usize = 8;
 
 /// How many of the last attempts are listed.
 const ATTEMPTS: usize = 3;
