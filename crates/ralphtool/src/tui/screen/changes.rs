@@ -231,7 +231,7 @@ impl Changes {
         let (table, detail) = if area.width >= WIDE {
             let most = area.width.saturating_sub(LEAST_DETAIL + 2);
             let needed = u16::try_from(self.needed_columns()).unwrap_or(u16::MAX);
-            let list = needed.max(LEAST_LIST).min(most);
+            let list = needed.clamp(LEAST_LIST.min(most), most);
             let [table, detail] = Layout::horizontal([Length(list), Min(0)])
                 .spacing(2)
                 .areas(below);
@@ -411,7 +411,7 @@ impl Widths {
         let least = 2 + STORIES + state + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;
         let fixed = least + if tasks { TASKS } else { 0 };
-        let name = longest.min(USUAL_NAME).max(LEAST_NAME);
+        let name = longest.clamp(LEAST_NAME, USUAL_NAME);
         let modified = room >= fixed + name + MODIFIED;
         // It says less than the numbers beside it.
         let bar = room >= fixed + name + MODIFIED + BAR + 2;

@@ -414,11 +414,10 @@ fn a_gate_that_was_red_before_is_a_warning_and_no_failure() {
 
 /// The output of a gate whose assertion is its last line.
 fn long_output() -> String {
-    let mut text = "gate `tests` ended with exit code 101; its last lines:".to_owned();
-    for number in 1..60 {
-        text.push_str(&format!("\ntest upload::case_{number} ... ok"));
-    }
-    text + "\nAssertionError: 1 != 2"
+    let mut lines = vec!["gate `tests` ended with exit code 101; its last lines:".to_owned()];
+    lines.extend((1..60).map(|number| format!("test upload::case_{number} ... ok")));
+    lines.push("AssertionError: 1 != 2".to_owned());
+    lines.join("\n")
 }
 
 #[test]

@@ -38,16 +38,13 @@ impl Side {
         for field in fields.all() {
             let is_selected = has_focus && field == fields.current();
             let first = side.lines.len();
-            match editor.filter(|_| is_selected) {
-                Some(editor) => {
-                    let drawn = editor.draw(columns);
-                    side.lines.extend(drawn.lines);
-                    side.cursor = Some(drawn.cursor);
-                }
-                None => {
-                    let shown = fields.shown(field, &data.settings);
-                    side.lines.push(field_line(&shown, is_selected, columns));
-                }
+            if let Some(editor) = editor.filter(|_| is_selected) {
+                let drawn = editor.draw(columns);
+                side.lines.extend(drawn.lines);
+                side.cursor = Some(drawn.cursor);
+            } else {
+                let shown = fields.shown(field, &data.settings);
+                side.lines.push(field_line(&shown, is_selected, columns));
             }
             if is_selected {
                 side.selected = Some(first..side.lines.len());
