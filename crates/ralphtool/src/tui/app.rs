@@ -176,6 +176,12 @@ impl App {
         Rect::new(0, 0, columns, rows.saturating_sub(1))
     }
 
+    /// Whether a setting is being typed.
+    pub(super) fn is_editing(&self) -> bool {
+        let preview = self.preview.as_ref();
+        self.screen == Screen::Preview && preview.is_some_and(Preview::is_editing)
+    }
+
     /// Where keys are looked up.
     pub(super) fn place(&self) -> Place {
         match self.screen {
@@ -209,32 +215,36 @@ impl App {
 
     /// Whether an action would do something now.
     pub(super) fn offers(&self, action: Action) -> bool {
-        let Some(run) = &self.run else {
-            return true;
-        };
-        if self.screen == Screen::Run {
-            return run.offers(action);
-        }
-        match action {
-            Action::Cleanup
-            | Action::Keep
-            | Action::Squash
-            | Action::Reword
-            | Action::Abandon
-            | Action::Resume => self.completion.offers(action, run),
-            Action::Undo => self.result.offers_undo(run),
-            Action::Enter if self.screen == Screen::Result => self.result.is_on_files(),
-            Action::Enter if self.screen == Screen::Completion => {
-                self.completion.offers(action, run)
-            }
+        match (self.screen, &self.preview, &self.run) {
+            (Screen::Changes, ..) => self.changes.offers(action),
+            (Screen::Preview, Some(preview), _) => preview.offers(action),
+            (Screen::Run, _, Some(run)) => run.offers(action),
+            (Screen::Completion, _, Some(run)) => match action {
+                Action::Enter
+                | Action::Cleanup
+                | Action::Keep
+                | Action::Squash
+                | Action::Reword
+                | Action::Abandon
+                | Action::Resume => self.completion.offers(action, run),
+                _ => true,
+            },
+            (Screen::Result, _, Some(run)) => match action {
+                Action::Undo => self.result.offers_undo(run),
+                Action::Enter => self.result.is_on_files(),
+                _ => true,
+            },
             _ => true,
         }
     }
 
     /// What a key does now, in short; none if the last line leaves it out.
     pub(super) fn brief(&self, binding: &Binding) -> Option<&'static str> {
-        let run = self.run.as_ref().filter(|_| self.screen == Screen::Run);
-        let now = run.and_then(|run| run.brief(binding.action));
+        let now = match (self.screen, &self.run) {
+            (Screen::Changes, _) => self.changes.brief(binding.action),
+            (Screen::Run, Some(run)) => run.brief(binding.action),
+            _ => None,
+        };
         binding.brief.map(|usual| now.unwrap_or(usual))
     }
 
@@ -245,7 +255,7 @@ impl App {
             Msg::Record(record) => self.on_record(&record),
             Msg::Key(key) if key.kind == KeyEventKind::Release => return None,
             Msg::Key(key) => self.on_key(key),
-            Msg::Paste(text) => self.edit(|edit| edit.paste(&text)),
+            Msg::Paste(text) => self.paste(&text),
             Msg::Wheel(wheel) => self.on_wheel(wheel),
             Msg::Resize { columns, rows } => self.terminal.size = (columns, rows),
             Msg::RunOver(over) => self.on_run_over(over),
@@ -253,6 +263,10 @@ impl App {
                 if let Some(run) = &mut self.run {
                     run.mode = RunMode::Attached { interrupted };
                 }
+            }
+            Msg::Lost(error) => {
+                self.error = Some(error);
+                self.go_back();
             }
             Msg::Answer(answer) => self.on_answer(*answer),
             Msg::Notify(message) => self.request = Some(Request::Notify(message)),
@@ -366,11 +380,14 @@ impl App {
         }
     }
 
-    /// Shows how the run ended. What was under way on the run screen was about the run.
+    /// Shows how the run ended. A question on the run screen was about the run; a text that is being
+    /// typed stays, so that no letter of it means a choice.
     fn show_completion(&mut self) {
         self.confirmation = None;
-        self.typing = None;
         self.notice = None;
+        if let Some(typing) = &mut self.typing {
+            typing.outlive_run();
+        }
         self.screen = Screen::Completion;
         self.shield.raise();
     }

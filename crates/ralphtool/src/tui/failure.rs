@@ -2,7 +2,7 @@
 
 use ratatui::style::Style;
 
-use crate::tui::palette::{BAD, WARN};
+use crate::tui::palette::{ACTIVE, BAD, GOOD, WARN};
 use crate::ui::reason;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -45,6 +45,18 @@ pub(crate) fn before<'a>(
     let earlier = story.attempts.iter().rev();
     let earlier = earlier.skip_while(|it| it.number != attempt.number).nth(1);
     of(story, earlier?)
+}
+
+/// The mark of an attempt and its style.
+pub(crate) fn mark(state: &AttemptStanding) -> (&'static str, Style) {
+    match state {
+        AttemptStanding::Running => ("●", ACTIVE),
+        AttemptStanding::Succeeded => ("✓", GOOD),
+        AttemptStanding::Failed(_) | AttemptStanding::Interrupted => match style(state) {
+            BAD => ("✗", BAD),
+            style => ("‖", style),
+        },
+    }
 }
 
 /// The style of an attempt that did not succeed: a limit, or a command of the user, is not the

@@ -76,18 +76,11 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether it decides something at the end of a run.
-    pub(crate) const fn chooses(self) -> bool {
+    /// Whether it controls the loop.
+    pub(crate) const fn steers(self) -> bool {
         matches!(
             self,
-            Self::Enter
-                | Self::Cleanup
-                | Self::Keep
-                | Self::Squash
-                | Self::Reword
-                | Self::Abandon
-                | Self::Resume
-                | Self::Quit
+            Self::Pause | Self::Stop | Self::Skip | Self::Note | Self::TryNow
         )
     }
 

@@ -10,6 +10,8 @@ pub(crate) struct LineEdit {
     text: String,
     /// A byte position at a grapheme boundary.
     cursor: usize,
+    /// The whole text is selected: what is typed replaces it. A key that moves the cursor ends that.
+    is_selected: bool,
 }
 
 /// The visible part of a text.
@@ -29,8 +31,22 @@ impl LineEdit {
         edit
     }
 
+    /// A text that the first letter replaces.
+    pub(crate) fn selected(text: &str) -> Self {
+        let is_selected = !text.is_empty();
+        Self {
+            is_selected,
+            ..Self::new(text)
+        }
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether what is typed replaces the text.
+    pub(crate) const fn is_selected(&self) -> bool {
+        self.is_selected
     }
 
     /// Inserts a text at the cursor: line breaks and tabs become spaces, escape sequences and
@@ -38,6 +54,9 @@ impl LineEdit {
     pub(crate) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\t', " ");
         let text = crate::ui::text::clean(&text);
+        if std::mem::take(&mut self.is_selected) {
+            self.remove(0, self.text.len());
+        }
         self.text.insert_str(self.cursor, &text);
         // An inserted mark joins the character before it.
         self.cursor = self.boundary_at_or_after(self.cursor + text.len());
@@ -46,6 +65,13 @@ impl LineEdit {
     /// Handles a key: types, moves or deletes.
     pub(crate) fn press(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let is_removal = matches!(key.code, KeyCode::Backspace | KeyCode::Delete);
+        if self.is_selected && is_removal {
+            *self = Self::default();
+            return;
+        }
+        let is_letter = matches!(key.code, KeyCode::Char(_)) && !control;
+        self.is_selected &= is_letter;
         match key.code {
             KeyCode::Char('u') if control => self.remove(0, self.cursor),
             KeyCode::Char('k') if control => self.text.truncate(self.cursor),
@@ -153,6 +179,7 @@ mod tests {
         LineEdit {
             text: marked.replacen('|', "", 1),
             cursor,
+            is_selected: false,
         }
     }
 
@@ -177,6 +204,22 @@ mod tests {
         case("|", key(KeyCode::Char('漢')), "漢|");
         case("e|x", key(KeyCode::Char('\u{301}')), "e\u{301}|x");
         case("a|", key(KeyCode::Char('\u{7}')), "a|");
+    }
+
+    #[test]
+    fn a_selected_text_is_replaced_by_what_is_typed() {
+        #[track_caller]
+        fn case(act: impl FnOnce(&mut LineEdit), after: &str) {
+            let mut it = LineEdit::selected("off");
+            act(&mut it);
+            assert_eq!(it, edit(after));
+        }
+        case(key(KeyCode::Char('5')), "5|");
+        case(|it| it.paste("2.50"), "2.50|");
+        case(key(KeyCode::Backspace), "|");
+        case(key(KeyCode::Left), "of|f");
+        case(ctrl(KeyCode::Char('a')), "|off");
+        assert!(!LineEdit::selected("").is_selected());
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(crate) enum Msg {
     RunOver(RunOver),
     /// Whether the run in another terminal has been interrupted: its process died before it ended.
     Interrupted(bool),
+    /// The run in another terminal can no longer be shown.
+    Lost(ErrorText),
     /// A request was carried out.
     Answer(Box<Answer>),
     /// The user should be notified.
@@ -99,6 +101,10 @@ pub(crate) enum Request {
     Copy(String),
     Notify(String),
     Start(Box<Start>),
+    /// Show the run that is at work in another terminal.
+    Attach,
+    /// No longer show it; read the changes again.
+    Detach,
     /// Send a command to the running loop.
     Command(UserCommand),
     /// Look something up.

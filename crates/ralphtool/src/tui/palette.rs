@@ -26,6 +26,8 @@ pub(crate) const STRONG: Style = modified(Modifier::BOLD);
 pub(crate) const DIM: Style = modified(Modifier::DIM);
 /// The row or tab that is selected.
 pub(crate) const SELECTED: Style = modified(Modifier::REVERSED);
+/// The field of an input.
+pub(crate) const INPUT: Style = modified(Modifier::UNDERLINED);
 /// What a search found.
 pub(crate) const FOUND: Style = WARN.add_modifier(Modifier::REVERSED);
 /// The characters of a name that a filter matched.
@@ -101,6 +103,7 @@ mod tests {
             STRONG,
             DIM,
             SELECTED,
+            INPUT,
             FOUND,
             MATCHED,
             border(false),

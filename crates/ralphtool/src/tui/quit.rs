@@ -38,6 +38,15 @@ impl Quit {
         matches!(self, Self::Asked(at) if is_fresh(at, now))
     }
 
+    /// Another key was pressed: the question is over. Returns whether there was one.
+    pub(crate) fn dismiss(&mut self) -> bool {
+        let is_asked = matches!(self, Self::Asked(_));
+        if is_asked {
+            *self = Self::No;
+        }
+        is_asked
+    }
+
     /// A stop was asked for in another way.
     pub(crate) fn stopping(&mut self) {
         if !matches!(self, Self::Forced) {
@@ -76,6 +85,18 @@ mod tests {
         assert!(!quit.is_asking(at(3_001)));
         assert_eq!(quit.press(at(3_001)), Quit::Asked(at(3_001)));
         assert_eq!(quit.press(at(3_002)), Quit::Stopping);
+    }
+
+    #[test]
+    fn another_key_takes_the_question_back_but_no_stop() {
+        let mut quit = Quit::default();
+        assert!(!quit.dismiss());
+        quit.press(at(0));
+        assert!(quit.dismiss());
+        assert_eq!(quit.press(at(1)), Quit::Asked(at(1)));
+        assert_eq!(quit.press(at(2)), Quit::Stopping);
+        assert!(!quit.dismiss());
+        assert_eq!(quit, Quit::Stopping);
     }
 
     #[test]

@@ -9,13 +9,15 @@ pub(crate) mod result;
 pub(crate) mod run;
 mod story_table;
 
+use std::collections::BTreeSet;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use crate::tui::message::ErrorText;
-use crate::tui::palette::{BAD, NAME, STRONG};
+use crate::tui::palette::{BAD, NAME, STRONG, WARN};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
@@ -48,6 +50,20 @@ fn totals(progress: &Progress) -> String {
     let unknown = progress.is_cost_missing();
     facts.extend(unknown.then(|| words::COST_UNKNOWN.to_owned()));
     facts.join(" · ")
+}
+
+/// What speaks against the work of a run.
+fn alerts(progress: &Progress) -> Vec<Line<'static>> {
+    let alerts = progress.alerts();
+    let alerts = alerts.iter().map(|alert| words::one_line(alert));
+    let line = |text| wrap::styled(format!("! {text}"), WARN);
+    alerts.map(line).collect()
+}
+
+/// The files in which something was found.
+fn flagged(progress: &Progress) -> BTreeSet<String> {
+    let paths = progress.findings().flat_map(|finding| &finding.paths);
+    paths.cloned().collect()
 }
 
 /// The commits before and after a run, once it has completed a story.

@@ -1,7 +1,7 @@
 //! Runs the terminal UI: gives the app a terminal, keys and answers, and carries out its requests.
 //!
 //! The loop stays on the main thread, because agents die with the thread that started them. The
-//! screen has its own thread and asks the main thread to start runs.
+//! screen has its own thread and asks the main thread to start and follow runs.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -32,6 +32,7 @@ use tokio::sync::mpsc::{self, Receiver, UnboundedReceiver, UnboundedSender, unbo
 use crate::console::context::Context;
 use crate::console::flags::RunArguments;
 use crate::console::output;
+use crate::console::repository::usable_repository;
 use crate::console::runtime::on_runtime;
 use crate::launch::{self, ChangeSelector, Consent, LaunchOutcome, RunRequest};
 use crate::tui::app::{App, Terminal};
@@ -66,10 +67,14 @@ const COMMANDS: usize = 64;
 const LIVE: Duration = Duration::from_millis(100);
 const STILL: Duration = Duration::from_secs(1);
 
-/// A run to start on the main thread, and the user's commands for it.
-struct StartRun {
-    start: Box<Start>,
-    commands: Receiver<UserCommand>,
+/// What the screen asks of the main thread.
+enum Order {
+    /// Start a run, with the user's commands for it.
+    Start(Box<Start>, Receiver<UserCommand>),
+    /// Show the run of another terminal.
+    Attach,
+    /// No longer show it.
+    Detach,
 }
 
 /// Opens the list of changes.
@@ -148,11 +153,30 @@ async fn feed(mut watch: Watch, messages: UnboundedSender<Msg>) -> Failure {
     }
 }
 
+/// Sends the records of the run of this repository to the screen; returns when they can no longer be
+/// read.
+async fn follow(context: &Context, messages: UnboundedSender<Msg>) -> Failure {
+    let watch = usable_repository(context)
+        .and_then(|repository| Watch::open(repository.clone(), context.vault(&repository)?));
+    match watch {
+        Ok(watch) => feed(watch, messages).await,
+        Err(failure) => failure,
+    }
+}
+
+/// Waits for the end of what is followed; forever where nothing is.
+async fn next_failure<F: Future<Output = Failure> + Unpin>(followed: &mut Option<F>) -> Failure {
+    match followed {
+        Some(followed) => followed.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The screen's thread, and the channels to and from it.
 struct Session {
     queue: RecordQueue,
     messages: UnboundedSender<Msg>,
-    starts: UnboundedReceiver<StartRun>,
+    orders: UnboundedReceiver<Order>,
     screen: JoinHandle<std::io::Result<App>>,
     /// Listens from the start: a signal that has ended a run ends the program, too.
     terminate: Signal,
@@ -178,14 +202,14 @@ impl Session {
             exports: std::env::temp_dir().display().to_string(),
         };
         let (messages, receiver) = unbounded_channel();
-        let (start, starts) = unbounded_channel();
+        let (to_main, orders) = unbounded_channel();
         let queue = RecordQueue::default();
         let screen = ScreenLoop {
             app: App::new(mode, terminal, Timestamp::now()),
             workers: Workers::start(context, &messages),
             queue: queue.clone(),
             messages: receiver,
-            starts: start,
+            orders: to_main,
             guard,
             commands,
             pace: Pace::default(),
@@ -196,7 +220,7 @@ impl Session {
         Ok(Self {
             queue,
             messages,
-            starts,
+            orders,
             screen,
             terminate,
             hang_up,
@@ -215,22 +239,34 @@ impl Session {
         }
     }
 
-    /// Starts the runs that the screen asks for, until the screen has ended.
+    /// Starts and follows the runs that the screen asks for, until the screen has ended.
     async fn serve(&mut self, context: &Context) -> Result<(), Failure> {
+        let mut followed = None;
         loop {
             // A new listener each time: a signal that was sent to a run must not end the screen.
             let mut interrupt = listen_for(SignalKind::interrupt())?;
-            let asked = tokio::select! {
-                asked = self.starts.recv() => asked,
+            let order = tokio::select! {
+                order = self.orders.recv() => order,
                 _ = self.terminate.recv() => { self.send(Msg::Leave); continue }
                 _ = self.hang_up.recv() => { self.send(Msg::Leave); continue }
                 _ = interrupt.recv() => { self.send(Msg::Leave); continue }
+                lost = next_failure(&mut followed) => {
+                    followed = None;
+                    self.send(Msg::Lost(lookup::error_text(lost)));
+                    continue
+                }
             };
-            let Some(StartRun { start, commands }) = asked else {
-                return Ok(());
-            };
-            let over = self.start(&start, commands, context).await;
-            self.send(Msg::RunOver(over));
+            match order {
+                None => return Ok(()),
+                Some(Order::Start(start, commands)) => {
+                    let over = self.start(&start, commands, context).await;
+                    self.send(Msg::RunOver(over));
+                }
+                Some(Order::Attach) => {
+                    followed = Some(Box::pin(follow(context, self.messages.clone())));
+                }
+                Some(Order::Detach) => followed = None,
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Keeps keys that were meant for the run screen from choosing anything at the end of the run.
 //!
-//! The end comes by itself, maybe while the user types a note or scrolls. Keys choose only after the
-//! new screen has been visible for a moment in which no key was pressed; until then they are dropped.
+//! The end comes by itself, maybe while the user scrolls. Keys count only after the new screen has been
+//! visible for a moment in which no key was pressed; until then they are dropped, those that move too:
+//! they would select a choice. What is typed into a text input goes there until the input is closed.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use jiff::Timestamp;
 /// How long the new screen has to be visible without a key.
 pub(crate) const QUIET: Duration = Duration::from_secs(1);
 
-/// Whether keys choose.
+/// Whether keys count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Shield {
-    /// Keys choose.
+    /// Keys count.
     #[default]
     Down,
     /// The new screen was not drawn yet.
@@ -23,7 +24,7 @@ pub(crate) enum Shield {
 }
 
 impl Shield {
-    /// Another screen came by itself.
+    /// Another screen came by itself, or the text input over it was closed.
     pub(crate) fn raise(&mut self) {
         *self = Self::Unseen;
     }
@@ -35,7 +36,7 @@ impl Shield {
         }
     }
 
-    /// A key was pressed; returns whether it may choose something.
+    /// A key was pressed; returns whether it counts.
     pub(crate) fn press(&mut self, now: Timestamp) -> bool {
         *self = match *self {
             Self::Down => Self::Down,

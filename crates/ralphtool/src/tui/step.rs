@@ -19,6 +19,8 @@ pub(crate) enum Step {
     Say(String),
     /// Show the preview of this change.
     Open(String),
+    /// Show the run that is at work in another terminal.
+    Attach,
     /// Show the story at this place on the run screen.
     ShowStory(usize),
     /// Go to the previous screen.
@@ -34,7 +36,6 @@ pub(crate) enum Typing {
     Search,
     Note,
     Export,
-    Setting,
     /// The name of a new change.
     NewChange,
 }

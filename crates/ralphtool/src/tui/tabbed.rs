@@ -1,8 +1,12 @@
 //! Panes under tabs, which the preview and the result screen share; and the line of tab titles, which
 //! the run screen uses too.
 
+use ratatui::Frame;
+use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::{Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 
 use super::keys::Action;
 use super::palette::{DIM, PLAIN, SELECTED, STRONG};
@@ -91,6 +95,27 @@ impl<const N: usize> Tabbed<N> {
     /// The titles in one line.
     pub(crate) fn titles(&self, columns: u16) -> Line<'static> {
         titles(&self.titles, self.shown, columns.into(), true)
+    }
+}
+
+/// The pane of a tab that is shown beside the one the user chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Beside {
+    /// The place of the tab.
+    pub(crate) tab: usize,
+    title: Rect,
+    pub(crate) text: Rect,
+}
+
+impl Beside {
+    pub(crate) fn new(tab: usize, area: Rect) -> Self {
+        let [title, text] = Layout::vertical([Length(1), Min(0)]).areas(area);
+        Self { tab, title, text }
+    }
+
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>, title: &str, pane: &TextPane) {
+        frame.render_widget(Paragraph::new(heading(title, false)), self.title);
+        pane.draw(frame, self.text, false);
     }
 }
 

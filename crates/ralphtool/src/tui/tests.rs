@@ -4,7 +4,7 @@
 //! snapshots, searched for colours, and drawn at any size.
 
 #[cfg(test)]
-mod found;
+pub(super) mod found;
 #[cfg(test)]
 mod looks;
 #[cfg(test)]

@@ -77,6 +77,10 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
         frame.set_cursor_position((area.x.saturating_add(column), area.y));
         return;
     }
+    if app.is_editing() {
+        let line = key_list(&[("Enter", "set"), ("Esc", "cancel")]);
+        return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+    }
     if let Some(notice) = app.notice() {
         let line = wrap::styled(format!(" {}", clean(notice)), WARN);
         return frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
@@ -85,9 +89,14 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
         .filter(|binding| app.offers(binding.action))
         .partition(|binding| matches!(binding.action, Action::Help | Action::Quit));
     let mut usual: Vec<&Binding> = usual;
-    if app.screen == Screen::Run {
+    match app.screen {
         // How to get around there is not obvious.
-        usual.sort_by_key(|binding| u8::from(binding.group == Group::Look));
+        Screen::Run => usual.sort_by_key(|binding| binding.group == Group::Look),
+        // The choices are above, with their keys.
+        Screen::Completion => usual.sort_by_key(|binding| binding.group == Group::Steer),
+        // What it does is offered only where it has the focus.
+        Screen::Preview => usual.sort_by_key(|binding| binding.action != Action::Enter),
+        Screen::Changes | Screen::Result => {}
     }
     let always = brief(app, &always, width);
     let mut line = Line::default();
@@ -100,6 +109,17 @@ fn draw_footer(app: &App, frame: &mut Frame<'_>, area: Rect) {
     line.spans.extend(usual.spans);
     line.spans.extend(always.spans);
     frame.render_widget(Paragraph::new(wrap::cut(&line, width)), area);
+}
+
+/// Keys, each with what it does.
+fn key_list(keys: &[(&'static str, &'static str)]) -> Line<'static> {
+    let mut line = Line::default();
+    for (key, does) in keys {
+        line.spans.push(Span::raw(" "));
+        line.spans.push(Span::styled(*key, KEY));
+        line.spans.push(Span::raw(format!(" {does} ")));
+    }
+    line
 }
 
 /// As many keys, each with its short description, as there is room for.
@@ -165,10 +185,12 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
                 .to_owned(),
         ),
         Confirmation::Ending(choice) => {
-            let header = progress.and_then(|progress| progress.header.as_ref());
-            return header.map_or_else(
+            let begun = progress.and_then(|it| Some((it.header.as_ref()?, it)));
+            return begun.map_or_else(
                 || Choice::yes_or_no("Go ahead?", String::new()),
-                |header| choice.question(header, &app.completion.uncommitted()),
+                |(header, progress)| {
+                    choice.question(header, progress, &app.completion.uncommitted())
+                },
             );
         }
     };

@@ -257,7 +257,7 @@ const fn undone_step(kind: &MoveKind) -> Option<UndoneStep> {
         MoveKind::Abandon => UndoneStep::Abandon,
         MoveKind::Squash { .. } => UndoneStep::Squash,
         MoveKind::Reword { .. } => UndoneStep::Reword,
-        MoveKind::StartOver => UndoneStep::StartOver,
+        MoveKind::StartOver { .. } => UndoneStep::StartOver,
         MoveKind::Rewind { .. } => UndoneStep::Rewind,
         MoveKind::RestoreAttempt { .. } => UndoneStep::RestoreAttempt,
         MoveKind::Undo => return None,

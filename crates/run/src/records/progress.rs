@@ -129,6 +129,7 @@ impl Progress {
                 attempt,
                 check,
                 message,
+                paths,
                 ..
             } => self.warnings.push(Warning {
                 code: format!("tamper_{check}"),
@@ -136,6 +137,7 @@ impl Progress {
                 message: message.clone(),
                 story: Some(story.clone()),
                 attempt: Some(*attempt),
+                paths: paths.clone(),
             }),
             Event::StoryStarted(started) => self.on_story_started(started, at),
             Event::StorySkipped {
@@ -306,22 +308,24 @@ impl Progress {
             Request::Stop | Request::StopNow => self.requested = Some(request),
             Request::Pause => self.pausing = true,
             Request::Skip => self.skipping = true,
-            Request::GoOn | Request::TryNow => {}
-        }
-        if request == Request::GoOn {
-            self.pausing = false;
-        }
-        if let Doing::Paused { story } = &self.doing
-            && request == Request::GoOn
-        {
-            let story = story.clone();
-            if let Some(progress) = self.story_mut(&story) {
-                progress.since = Some(at);
+            Request::GoOn => self.on_go_on(at),
+            Request::TryNow if matches!(self.doing, Doing::Waiting { .. }) => {
+                self.doing = Doing::Between;
             }
+            Request::TryNow => {}
         }
-        let is_held = matches!(self.doing, Doing::Paused { .. } | Doing::Waiting { .. });
-        if is_held && matches!(request, Request::GoOn | Request::TryNow) {
-            self.doing = Doing::Between;
+    }
+
+    /// A pause that has not taken effect leaves what happens as it is: a wait goes on.
+    fn on_go_on(&mut self, at: Timestamp) {
+        self.pausing = false;
+        let Doing::Paused { story } = &self.doing else {
+            return;
+        };
+        let story = story.clone();
+        self.doing = Doing::Between;
+        if let Some(progress) = self.story_mut(&story) {
+            progress.since = Some(at);
         }
     }
 
@@ -336,6 +340,7 @@ impl Progress {
             message: message.to_owned(),
             story: self.current_story().map(|story| story.id.clone()),
             attempt,
+            paths: Vec::new(),
         });
     }
 
@@ -488,6 +493,18 @@ impl Progress {
     }
 
     fn on_gate_finished(&mut self, finished: &GateFinished) {
+        self.doing = Doing::Between;
+        let is_red = finished.result != GateResult::Passed;
+        // It was ended with the attempt: what it says is not its verdict.
+        let is_cut_short = is_red && (self.requested.is_some() || self.skipping);
+        let progress = self.story_mut(&finished.story);
+        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
+            gate.result = (!is_cut_short).then(|| finished.result.clone());
+            gate.duration = Some(Duration::from_millis(finished.duration_ms));
+        }
+        if is_cut_short {
+            return;
+        }
         if finished.baseline && finished.result.is_red() {
             self.red_before.push(finished.gate.clone());
         }
@@ -496,12 +513,6 @@ impl Progress {
             // the last story.
             self.red_in_work.remove(&finished.gate);
             self.judged_at_end.insert(finished.gate.clone());
-        }
-        self.doing = Doing::Between;
-        let progress = self.story_mut(&finished.story);
-        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
-            gate.result = Some(finished.result.clone());
-            gate.duration = Some(Duration::from_millis(finished.duration_ms));
         }
     }
 

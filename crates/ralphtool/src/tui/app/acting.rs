@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{App, Screen, Then};
 use crate::tui::help;
-use crate::tui::keys::{self, Action};
+use crate::tui::keys::{self, Action, Place};
 use crate::tui::message::{Query, Request, Wheel};
 use crate::tui::quit::{self, Quit};
 use crate::tui::screen::preview::Preview;
@@ -18,13 +18,23 @@ impl App {
         if self.typing.is_some() {
             return self.type_key(key);
         }
-        let may_choose = self.screen != Screen::Completion || self.shield.press(self.now);
+        if let Some(preview) = self.edited() {
+            let step = preview.type_key(key);
+            return self.perform(step);
+        }
+        let is_meant = self.screen != Screen::Completion || self.shield.press(self.now);
         let action = keys::action(self.place(), key);
+        if action != Some(Action::Quit) && self.quit.dismiss() {
+            self.notice = None;
+        }
         // These work whatever is shown over the screen.
         match action {
             Some(Action::Suspend) => return self.request = Some(Request::Suspend),
             Some(Action::Redraw) => return self.request = Some(Request::Redraw),
             _ => {}
+        }
+        if !is_meant {
+            return self.refuse_early(action);
         }
         if self.error.take().is_some() {
             return;
@@ -49,10 +59,22 @@ impl App {
         } else if self.help_top.is_some() {
             self.act_on_help(action);
         } else if let Some(action) = action {
-            if !may_choose && action.chooses() {
-                return self.say("the run has just ended: press the key again to choose");
-            }
             self.act(action);
+        } else if self.would_steer(key) {
+            self.say("read-only: the run is controlled in its own terminal");
+        }
+    }
+
+    /// Whether a key would control the run, if it were not that of another terminal.
+    fn would_steer(&self, key: KeyEvent) -> bool {
+        let action = keys::action(Place::Run, key);
+        self.place() == Place::Attached && action.is_some_and(Action::steers)
+    }
+
+    /// A key that was meant for the run, which has just ended, does nothing at its end.
+    fn refuse_early(&mut self, action: Option<Action>) {
+        if action.is_some() {
+            self.say("the run has just ended: press the key again");
         }
     }
 
@@ -129,6 +151,13 @@ impl App {
                 self.preview = Some(preview);
                 self.screen = Screen::Preview;
             }
+            Step::Attach => {
+                let mode = RunMode::Attached { interrupted: false };
+                let (colored, zone) = (self.terminal.colored, self.terminal.zone.clone());
+                self.run = Some(Run::new(colored, zone, mode));
+                self.screen = Screen::Run;
+                self.request = Some(Request::Attach);
+            }
             Step::ShowStory(place) => {
                 if let Some(run) = &mut self.run {
                     run.select(place);
@@ -159,12 +188,16 @@ impl App {
             return;
         }
         match (self.has_list, self.screen) {
-            (true, Screen::Preview | Screen::Completion | Screen::Result) => {
+            (_, Screen::Changes) => {}
+            (true, _) => {
+                self.request = Some(if self.is_read_only() {
+                    Request::Detach
+                } else {
+                    Request::Query(Query::Changes)
+                });
                 self.screen = Screen::Changes;
                 self.run = None;
-                self.request = Some(Request::Query(Query::Changes));
             }
-            (_, Screen::Changes) => {}
             (false, Screen::Result) if self.is_read_only() => self.screen = Screen::Run,
             _ => self.request = Some(Request::Quit),
         }
@@ -179,7 +212,8 @@ impl App {
         match self.screen {
             Screen::Run if at_work && !is_choosing => match self.quit.press(self.now) {
                 Quit::No | Quit::Asked(_) => {
-                    let text = "press q again within 3 seconds to stop the run; nothing is lost";
+                    let text =
+                        "press q again within 3 seconds to stop the run; any other key cancels";
                     self.say_for(text, quit::PATIENCE);
                 }
                 Quit::Stopping => {
@@ -242,10 +276,10 @@ impl App {
         let area = self.area();
         match (self.screen, &mut self.preview, &mut self.run) {
             (Screen::Changes, ..) => drop(self.changes.act(action)),
-            (Screen::Preview, Some(preview), _) => preview.tabs.pane_mut().wheel(wheel.up),
+            (Screen::Preview, Some(preview), _) => preview.wheel(wheel, area),
             (Screen::Run, _, Some(run)) => run.wheel(wheel, area),
             (Screen::Completion, _, Some(run)) => self.completion.wheel(wheel, area, run),
-            (Screen::Result, ..) => self.result.pane_mut().wheel(wheel.up),
+            (Screen::Result, _, Some(run)) => self.result.wheel(wheel, area, run),
             _ => {}
         }
     }

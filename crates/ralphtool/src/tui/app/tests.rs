@@ -8,6 +8,7 @@ use crate::tui::message::{
     Answer, DiffId, ErrorText, Export, Msg, Part, Query, Request, RunOver, Start,
 };
 use crate::tui::screen::run::RunMode;
+use crate::tui::tests::found::last_runs;
 use crate::tui::tests::stage::Stage;
 use crate::tui::tests::story::{
     attempt, completed, ended, failed, finished, gate, over, says, speaks, started, started_again,
@@ -19,6 +20,7 @@ use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
 use ralph_run::records::event::Request as TrustPrompt;
 use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
+use ralph_run::records::state::RunState;
 use ralph_run::settings::{AgentList, PartialSettings, Sourced};
 
 /// An app with the list of changes in front.
@@ -134,6 +136,40 @@ fn one_change_is_looked_at_at_a_time() {
 }
 
 #[test]
+fn the_run_of_another_terminal_is_shown_from_the_list_read_only() {
+    let mut stage = Stage::new((80, 24));
+    if let Ok(found) = &mut stage.world.changes {
+        found.runs = last_runs("add-retry", RunState::Running, (2, 5));
+    }
+    stage.read_changes();
+    assert!(stage.text().contains("Enter attach"), "{}", stage.text());
+    stage.press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), [Request::Attach]);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1));
+    assert!(stage.text().contains("read-only"), "{}", stage.text());
+    for key in ["p", "s", "x", ":"] {
+        assert_eq!(asked(&mut stage, key), []);
+        let notice = "read-only: the run is controlled in its own terminal";
+        assert_eq!(stage.app.notice(), Some(notice), "{key}");
+        stage.wait(6);
+    }
+    stage.press(KeyCode::Esc);
+    assert_eq!(stage.take_asked(), [Request::Detach]);
+    assert_eq!(stage.app.screen, Screen::Changes);
+
+    // One whose records cannot be read any more.
+    stage.press(KeyCode::Enter);
+    stage.take_asked();
+    stage.tell(Msg::Lost(trouble()));
+    assert_eq!(stage.app.screen, Screen::Changes);
+    assert_eq!(stage.app.error, Some(trouble()));
+    assert_eq!(stage.take_asked(), [Request::Detach]);
+}
+
+#[test]
 fn a_change_that_cannot_be_read_is_not_opened() {
     let mut stage = changes();
     stage.keys("jjj").press(KeyCode::Enter);
@@ -157,6 +193,84 @@ fn a_run_starts_with_the_chosen_settings() {
         ..PartialSettings::default()
     };
     assert_eq!(asked(&mut stage, "r"), start(chosen, false));
+}
+
+/// A preview whose cursor is on the cost, which is typed.
+fn typing_the_cost() -> Stage {
+    let mut stage = preview();
+    stage.keys("Sjjjjjj").press(KeyCode::Enter);
+    stage
+}
+
+#[test]
+fn a_setting_is_typed_in_its_row_in_place_of_the_old_value() {
+    let mut stage = typing_the_cost();
+    assert!(stage.text().contains("▌max cost   $5.00"));
+    assert!(stage.text().contains(" Enter set  Esc cancel"));
+    stage.keys("2.5");
+    assert!(stage.text().contains("▌max cost   2.5"), "{}", stage.text());
+    stage.press(KeyCode::Enter);
+    assert!(
+        stage.text().contains("▌max cost   $2.50 *"),
+        "{}",
+        stage.text()
+    );
+    assert!(stage.text().contains("Enter change"));
+    // Given up, it stays as it was.
+    stage.press(KeyCode::Enter).keys("9").press(KeyCode::Esc);
+    assert!(stage.text().contains("▌max cost   $2.50 *"));
+}
+
+#[test]
+fn a_bad_value_stays_in_the_input_with_what_is_wrong_below() {
+    let mut stage = typing_the_cost();
+    stage.keys("5x").press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
+    let text = stage.text();
+    assert!(text.contains("▌max cost   5x"), "{text}");
+    let problem = [
+        "✗ `5x` is not an amount in",
+        "dollars; write it like `5`,",
+        "`2.50` or `off`",
+    ];
+    assert!(problem.iter().all(|part| text.contains(part)), "{text}");
+    stage.press(KeyCode::Backspace);
+    assert!(!stage.text().contains("is not an amount"));
+    stage.press(KeyCode::Enter);
+    assert!(
+        stage.text().contains("▌max cost   $5.00 *"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn what_is_below_the_settings_can_be_scrolled_to() {
+    let mut stage = changes();
+    let long = "a reason that takes many lines ".repeat(30);
+    stage.world.remarks = Ok(vec![Remark::warns(long), Remark::tells("the very end")]);
+    stage.press(KeyCode::Enter);
+    assert!(stage.text().contains("more: S, then ↓"), "{}", stage.text());
+    stage.keys("S").keys(&"j".repeat(80));
+    assert!(stage.text().contains("the very end"), "{}", stage.text());
+    stage.keys(&"k".repeat(80));
+    assert!(stage.text().contains("▌agent"), "{}", stage.text());
+}
+
+#[test]
+fn a_preview_offers_only_what_it_would_do() {
+    let mut stage = preview();
+    assert!(!stage.text().contains("F start over"));
+    assert!(!stage.text().contains("Enter change"));
+    let mut stage = changes();
+    stage.world.open = true;
+    stage.world.remarks = Ok(vec![Remark::stops("a merge is under way")]);
+    stage.press(KeyCode::Enter);
+    let text = stage.text();
+    assert!(
+        text.contains("F start over") && !text.contains("r run"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -569,19 +683,81 @@ fn a_key_held_down_does_not_answer_its_own_question() {
 }
 
 #[test]
-fn a_note_being_typed_as_the_run_ends_chooses_nothing() {
+fn a_note_being_typed_as_the_run_ends_stays_until_it_is_finished() {
     let mut stage = at_work();
-    stage.keys(":use a b");
+    stage.keys(":the key ");
     stage.hear(1, ended(Outcome::AllDone, 5));
     stage.draw();
-    for letter in "acceptance by q".chars() {
-        stage.wait(0);
-        stage.press(KeyCode::Char(letter));
-    }
+    stage.wait(5).keys("may");
+    assert!(
+        stage
+            .text()
+            .contains("note (the run has ended): the key may")
+    );
+    assert_eq!(stage.app.screen, Screen::Completion);
     stage.press(KeyCode::Enter);
     assert_eq!(stage.take_asked(), []);
-    assert_eq!(stage.app.screen, Screen::Completion);
+    let unused = ErrorText {
+        message: "the run has ended: the note was not used".to_owned(),
+        hints: vec!["the key may".to_owned()],
+    };
+    // What is typed on neither closes it nor chooses.
+    assert_eq!(asked(&mut stage, "am j"), []);
+    assert_eq!(stage.app.error, Some(unused));
+    assert!(stage.app.mouse);
+    stage.draw();
+    stage.wait(1).keys("x");
+    assert_eq!((&stage.app.error, stage.app.confirmation), (&None, None));
+    let keep = UserCommand::Finish(FinishChoice::Keep);
+    assert_eq!(asked(&mut stage, "by"), command(keep));
+}
+
+#[test]
+fn a_text_given_up_after_the_end_of_the_run_leads_nowhere() {
+    for what in [":", "/", "2e"] {
+        let mut stage = at_work();
+        stage.keys(what).keys("x");
+        stage.hear(1, ended(Outcome::AllDone, 5));
+        stage.draw();
+        stage.wait(5).press(KeyCode::Esc);
+        assert!(stage.app.typing.is_none());
+        assert_eq!(asked(&mut stage, "aya"), [], "{what}");
+        assert_eq!(stage.app.confirmation, None);
+    }
+    let mut stage = at_work();
+    stage.keys("/x").hear(1, ended(Outcome::AllDone, 5));
+    stage.press(KeyCode::Enter);
+    let notice = "the run has ended: Esc goes back to its screen";
+    assert_eq!(stage.app.notice(), Some(notice));
+}
+
+#[test]
+fn keys_that_move_select_no_choice_just_after_the_end() {
+    let mut stage = at_work();
+    stage.hear(1, ended(Outcome::AllDone, 5));
+    stage.draw();
+    stage.keys("jjk gG").press(KeyCode::Tab);
+    stage.wait(1).press(KeyCode::Enter);
+    assert_eq!(stage.take_asked(), []);
     assert_eq!(stage.app.confirmation, None);
+    stage.keys("j").press(KeyCode::Enter);
+    let cleanup = UserCommand::Finish(FinishChoice::Cleanup);
+    assert_eq!(asked(&mut stage, "y"), command(cleanup));
+}
+
+#[test]
+fn another_key_takes_the_question_whether_to_stop_back() {
+    let mut stage = at_work();
+    assert_eq!(asked(&mut stage, "qjq"), []);
+    assert!(
+        stage
+            .app
+            .notice()
+            .is_some_and(|it| it.contains("press q again"))
+    );
+    stage.keys("j");
+    assert_eq!(stage.app.notice(), None);
+    assert_eq!(asked(&mut stage, "qq"), command(UserCommand::Stop));
 }
 
 #[test]

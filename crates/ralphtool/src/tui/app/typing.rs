@@ -1,4 +1,4 @@
-//! The text input on the last line: a filter, a search, a note, a path or a setting.
+//! The text input on the last line: a filter, a search, a note, a path or a name.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{App, Screen};
 use crate::tui::line_edit::LineEdit;
-use crate::tui::message::{Export, Query, Request};
+use crate::tui::message::{ErrorText, Export, Query, Request};
 use crate::tui::screen::preview::Preview;
 use crate::tui::step::{Step, Typing};
 use ralph_base::ids::StoryId;
@@ -19,7 +19,19 @@ pub(crate) struct TypingLine {
     pub(crate) title: String,
     /// The story that a note is for; none for the one of the next attempt.
     story: Option<StoryId>,
+    /// The screen that it is about; another one is shown if a run has ended since.
+    screen: Screen,
     pub(crate) edit: LineEdit,
+}
+
+impl TypingLine {
+    /// The run that it is about has ended.
+    pub(super) fn outlive_run(&mut self) {
+        self.title = match self.what {
+            Typing::Note => "note (the run has ended)".to_owned(),
+            _ => format!("{} (the run has ended)", self.title),
+        };
+    }
 }
 
 impl App {
@@ -40,17 +52,13 @@ impl App {
                 "name of the new change, such as add-retry".to_owned(),
                 String::new(),
             ),
-            Typing::Setting => {
-                let preview = self.preview.as_ref();
-                let (title, text) = preview.map(Preview::to_type).unwrap_or_default();
-                (title.to_owned(), text)
-            }
         };
         let edit = LineEdit::new(&text);
         self.typing = Some(TypingLine {
             what,
             title,
             story,
+            screen: self.screen,
             edit,
         });
     }
@@ -84,8 +92,23 @@ impl App {
         }
     }
 
+    /// Inserts a text where one is being typed.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(preview) = self.edited() {
+            preview.paste(text);
+        } else {
+            self.edit(|edit| edit.paste(text));
+        }
+    }
+
+    /// The preview, if a setting is being edited on it.
+    pub(super) fn edited(&mut self) -> Option<&mut Preview> {
+        let is_editing = self.is_editing();
+        self.preview.as_mut().filter(|_| is_editing)
+    }
+
     /// Changes what is typed; a filter takes effect at once.
-    pub(super) fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
+    fn edit(&mut self, change: impl FnOnce(&mut LineEdit)) {
         if let Some(typing) = &mut self.typing {
             change(&mut typing.edit);
             if typing.what == Typing::Filter {
@@ -95,17 +118,28 @@ impl App {
     }
 
     fn give_up_typing(&mut self) {
-        let typing = self.typing.take();
+        let typing = self.close_typing();
         if typing.is_some_and(|typing| typing.what == Typing::Filter) {
             self.changes.set_filter("");
         }
     }
 
+    /// Closes the input; the keys that follow may still be meant for it.
+    fn close_typing(&mut self) -> Option<TypingLine> {
+        if self.screen == Screen::Completion {
+            self.shield.raise();
+        }
+        self.typing.take()
+    }
+
     fn typed(&mut self) {
-        let Some(typing) = self.typing.take() else {
+        let Some(typing) = self.close_typing() else {
             return;
         };
         let text = typing.edit.text().trim().to_owned();
+        if typing.screen != self.screen {
+            return self.typed_too_late(typing.what, text);
+        }
         match typing.what {
             Typing::Filter => {}
             Typing::Note | Typing::Export | Typing::NewChange if text.is_empty() => {}
@@ -126,12 +160,20 @@ impl App {
                 let query = |export| Query::Export(PathBuf::from(text), export);
                 self.request = self.export().map(query).map(Request::Query);
             }
-            Typing::Setting => {
-                if let Some(preview) = &mut self.preview {
-                    let step = preview.typed(&text);
-                    self.perform(step);
-                }
+        }
+    }
+
+    /// The run ended while the text was typed: a note is shown, so that it is not lost.
+    fn typed_too_late(&mut self, what: Typing, text: String) {
+        match what {
+            _ if text.is_empty() => {}
+            Typing::Note => {
+                self.error = Some(ErrorText {
+                    message: "the run has ended: the note was not used".to_owned(),
+                    hints: vec![text],
+                });
             }
+            _ => self.say("the run has ended: Esc goes back to its screen"),
         }
     }
 

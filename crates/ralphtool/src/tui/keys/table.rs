@@ -47,7 +47,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Fresh [Char('F')] "F" "start over (asks): `ralphtool undo` restores the last run"
             ("start over") at &[Preview];
         Settings [Char('S')] "S" "go to the settings and back" ("settings") at &[Preview];
-        Enter [Enter] "Enter" "change the setting, where the settings have the focus" at &[Preview];
+        Enter [Enter] "Enter" "change the setting, where the settings have the focus" ("change")
+            at &[Preview];
         Resume [Char('r')] "r" "resume the run (asks), where stories are left" ("resume")
             at &[Completion];
         Cleanup [Char('c')] "c"

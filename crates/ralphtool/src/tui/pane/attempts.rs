@@ -4,42 +4,51 @@ use jiff::Timestamp;
 use ratatui::text::{Line, Span};
 
 use crate::tui::failure;
-use crate::tui::palette::{ACTIVE, DIM, GOOD, STRONG};
+use crate::tui::palette::{DIM, STRONG};
 use crate::tui::text_pane::Item;
 use crate::tui::wrap;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
 use ralph_base::ids::AttemptNumber;
+use ralph_run::records::event::{AttemptFailed, FailureKind};
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
 
-/// How many lines of a reason are shown.
-const REASON_LINES: usize = 100;
+/// How many rows of a reason are shown at least.
+const LEAST_REASON: usize = 6;
 
-/// One item for each attempt, the newest first.
-pub(crate) fn items(story: Option<&StoryProgress>, columns: usize, now: Timestamp) -> Vec<Item> {
+/// One item for each attempt, the newest first, each in as many columns and rows as are visible: of a
+/// long reason, the end is shown.
+pub(crate) fn items(
+    story: Option<&StoryProgress>,
+    (columns, rows): (usize, usize),
+    now: Timestamp,
+) -> Vec<Item> {
     let attempts = story.map_or(&[][..], |story| &story.attempts);
     if attempts.is_empty() {
         let line = wrap::styled("no attempt was made at this story", DIM);
         return vec![wrap::wrap(&line, columns, 2)];
     }
-    let newest_first = attempts.iter().rev();
-    newest_first
-        .map(|attempt| lines(attempt, columns, now))
-        .collect()
+    let mut items = Vec::new();
+    // With one at work above it, the last one that failed is visible, too.
+    let mut room = rows;
+    for attempt in attempts.iter().rev() {
+        let item = lines(attempt, (columns, room), now);
+        room = match attempt.state {
+            AttemptStanding::Running => rows.saturating_sub(item.len()),
+            _ => rows,
+        };
+        items.push(item);
+    }
+    items
 }
 
-fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
-    let (mark, what, style) = match &attempt.state {
-        AttemptStanding::Running => ("●", "at work".to_owned(), ACTIVE),
-        AttemptStanding::Succeeded => ("✓", "done".to_owned(), GOOD),
-        AttemptStanding::Failed(it) => {
-            let style = failure::style(&attempt.state);
-            ("✗", words::failure(it.kind).to_owned(), style)
-        }
-        AttemptStanding::Interrupted => {
-            let style = failure::style(&attempt.state);
-            ("✗", "interrupted".to_owned(), style)
-        }
+fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timestamp) -> Item {
+    let (mark, style) = failure::mark(&attempt.state);
+    let what = match &attempt.state {
+        AttemptStanding::Running => "at work",
+        AttemptStanding::Succeeded => "done",
+        AttemptStanding::Failed(it) => words::failure(it.kind),
+        AttemptStanding::Interrupted => "interrupted",
     };
     let mut facts = Vec::new();
     if let Some(agent) = &attempt.agent {
@@ -68,7 +77,9 @@ fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
     if let AttemptStanding::Failed(it) = &attempt.state {
-        lines.extend(reason(&it.reason, columns));
+        // The hint and an empty line follow.
+        let room = rows.saturating_sub(lines.len() + 2).max(LEAST_REASON);
+        lines.extend(reason(it, columns, room));
     }
     if is_over_without_success(&attempt.state) {
         let hint = Span::styled("  Enter shows what it had changed", DIM);
@@ -78,21 +89,30 @@ fn lines(attempt: &AttemptProgress, columns: usize, now: Timestamp) -> Item {
     lines
 }
 
-/// Why an attempt failed: the first line, which says what failed, and the end, which says why.
-fn reason(text: &str, columns: usize) -> Vec<Line<'static>> {
-    let lines = clean_lines(text);
-    let left_out = lines.len().saturating_sub(REASON_LINES);
-    let mut shown = Vec::new();
-    for (place, line) in lines.iter().enumerate() {
-        if left_out > 0 && place == 1 {
-            let text = format!("  … {left_out} lines before");
-            shown.push(wrap::styled(text, DIM));
-        }
-        if place == 0 || place > left_out {
-            let line = Line::from(format!("  {line}"));
-            shown.extend(wrap::wrap(&line, columns, 2));
-        }
+/// Why an attempt failed, in so many rows: the first line, which says what failed, and the end, which
+/// says why.
+fn reason(failed: &AttemptFailed, columns: usize, rows: usize) -> Vec<Line<'static>> {
+    let wrapped = |text: &String| wrap::wrap(&Line::from(format!("  {text}")), columns, 2);
+    let mut lines: Vec<_> = clean_lines(&failed.reason).iter().map(wrapped).collect();
+    let all: usize = lines.iter().map(Vec::len).sum();
+    if all <= rows || lines.is_empty() {
+        return lines.concat();
     }
+    let mut shown = lines.remove(0);
+    let mut room = rows.saturating_sub(shown.len() + 1);
+    let fitting = lines.iter().rev().take_while(|line| {
+        let fits = line.len() <= room;
+        room = room.saturating_sub(line.len());
+        fits
+    });
+    let left_out = lines.len() - fitting.count();
+    let all_of_it = match failed.kind {
+        FailureKind::Gate => "; 4 shows all",
+        _ => "",
+    };
+    let text = format!("  … {} before{all_of_it}", count(left_out, "line"));
+    shown.push(wrap::cut(&wrap::styled(text, DIM), columns));
+    shown.extend(lines.into_iter().skip(left_out).flatten());
     shown
 }
 

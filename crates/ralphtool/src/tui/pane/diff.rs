@@ -41,6 +41,8 @@ pub(crate) struct DiffPane {
     diff: Option<Result<Box<Diff>, String>>,
     /// The paths of folded files.
     folded: BTreeSet<String>,
+    /// The paths of files in which something was found; they come first.
+    flagged: BTreeSet<String>,
     pub(crate) text: TextPane,
     /// When it was last queried.
     asked: Option<Timestamp>,
@@ -113,6 +115,22 @@ impl DiffPane {
         self.lay_out();
     }
 
+    /// Puts files in which something was found first.
+    pub(crate) fn flag(&mut self, paths: BTreeSet<String>) {
+        if self.flagged != paths {
+            self.flagged = paths;
+            self.sort();
+            self.lay_out();
+        }
+    }
+
+    fn sort(&mut self) {
+        if let Some(Ok(diff)) = &mut self.diff {
+            let flagged = &self.flagged;
+            diff.files.sort_by_key(|file| !flagged.contains(&file.path));
+        }
+    }
+
     /// Receives a diff.
     pub(crate) fn receive(&mut self, id: &DiffId, found: Result<Box<Diff>, String>) {
         if self.id.as_ref() != Some(id) {
@@ -124,6 +142,7 @@ impl DiffPane {
             return;
         }
         self.diff = Some(found);
+        self.sort();
         self.lay_out();
     }
 
@@ -232,8 +251,14 @@ impl DiffPane {
         if let Some(old) = &file.old_path {
             path = format!("{} → {path}", clean(old));
         }
+        let found = if self.flagged.contains(&file.path) {
+            "! "
+        } else {
+            ""
+        };
         let line = Line::from(vec![
             Span::styled(format!("{mark} "), DIM),
+            Span::styled(found, WARN),
             Span::styled(format!("{letter} "), style),
             Span::styled(path, STRONG),
             Span::styled(format!("  +{}", file.added), ADDED),

@@ -21,6 +21,13 @@ const TAIL: usize = 500;
 /// What is said of a gate whose failure is not the work's fault.
 pub(crate) const RED_BEFORE: &str = "red since before the run";
 
+/// What is said of a gate that has judged no work, and has or has not passed before there was any.
+pub(crate) const PASSED_BEFORE: &str = "passed before the run";
+pub(crate) const NOT_RUN: &str = "has not run on the work";
+
+/// What is said of a gate that was ended with the attempt.
+pub(crate) const STOPPED: &str = "stopped";
+
 const NOTHING: &str = "  it has printed nothing";
 
 /// The gates of a story.
@@ -164,7 +171,7 @@ fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
         }
         Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
         None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
-        None => ("·", "  ended".to_owned(), DIM),
+        None => ("·", format!("  {STOPPED}"), DIM),
     };
     let place = match gate.attempt {
         Some(attempt) => format!("attempt {attempt}"),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Length, Min, Percentage};
+use ratatui::layout::Constraint::{Length, Min};
 use ratatui::layout::{Layout, Rect, Size};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -35,6 +35,10 @@ const MODIFIED: usize = 11;
 
 /// From this width on the detail is beside the list.
 const WIDE: u16 = 110;
+
+/// How wide the list and the detail are at least, side by side.
+const LEAST_LIST: u16 = 50;
+const LEAST_DETAIL: u16 = 40;
 
 /// From this height on the list leaves half of it to the detail.
 const ROOMY: u16 = 16;
@@ -156,6 +160,21 @@ impl Changes {
         self.top = scrolled(self.top, self.selected, self.height);
     }
 
+    /// Whether an action would do something now.
+    pub(crate) fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Enter => self.selected_row().is_some(),
+            Action::Search => !self.rows().is_empty(),
+            _ => true,
+        }
+    }
+
+    /// What a key does now, in short, where that changes.
+    pub(crate) fn brief(&self, action: Action) -> Option<&'static str> {
+        let row = self.selected_row()?;
+        (action == Action::Enter && self.is_at_work(row)).then_some("attach")
+    }
+
     pub(crate) fn act(&mut self, action: Action) -> Step {
         let last = self.shown.len().saturating_sub(1);
         if let Some(to) = action.moved(self.selected, last, self.height) {
@@ -181,6 +200,7 @@ impl Changes {
             ChangeState::Unreadable { reason } => {
                 Step::Say(format!("`{}` cannot be read: {reason}", row.name))
             }
+            _ if self.is_at_work(row) => Step::Attach,
             _ => Step::Open(row.target.clone()),
         }
     }
@@ -209,7 +229,10 @@ impl Changes {
     fn areas(&self, area: Rect) -> Areas {
         let [_, below] = Layout::vertical([Length(1), Min(1)]).areas(area);
         let (table, detail) = if area.width >= WIDE {
-            let [table, detail] = Layout::horizontal([Percentage(55), Min(0)])
+            let most = area.width.saturating_sub(LEAST_DETAIL + 2);
+            let needed = u16::try_from(self.needed_columns()).unwrap_or(u16::MAX);
+            let list = needed.clamp(LEAST_LIST.min(most), most);
+            let [table, detail] = Layout::horizontal([Length(list), Min(0)])
                 .spacing(2)
                 .areas(below);
             (table, detail)
@@ -227,6 +250,17 @@ impl Changes {
         };
         let [head, list] = Layout::vertical([Length(1), Min(1)]).areas(table);
         Areas { head, list, detail }
+    }
+
+    /// How wide the list is with all columns and whole names.
+    fn needed_columns(&self) -> usize {
+        Widths::of(self.rows(), usize::MAX, self.state_columns()).needed()
+    }
+
+    /// How wide the widest state is.
+    fn state_columns(&self) -> usize {
+        let states = self.rows().iter().map(|row| columns(&self.state(row).0));
+        states.max().unwrap_or(0)
     }
 
     fn draw_detail(&self, frame: &mut Frame<'_>, area: Rect, now: Timestamp) {
@@ -259,12 +293,7 @@ impl Changes {
             let text = format!("  no change matches `{}`", clean(&self.filter));
             return frame.render_widget(Paragraph::new(text), list);
         }
-        let states = self
-            .rows()
-            .iter()
-            .map(|row| columns(self.state(row).0.as_ref()));
-        let state = states.max().unwrap_or(0);
-        let widths = Widths::of(self.rows(), usize::from(list.width), state);
+        let widths = Widths::of(self.rows(), usize::from(list.width), self.state_columns());
         frame.render_widget(Paragraph::new(widths.head()), head);
         let shown = self.shown.iter().enumerate().skip(self.top);
         let lines: Vec<Line<'_>> = shown
@@ -302,6 +331,12 @@ impl Changes {
             ],
             Span::styled(state, style),
         )
+    }
+
+    /// Whether a run of it is at work, in another terminal.
+    fn is_at_work(&self, row: &ChangeSummary) -> bool {
+        let last = self.last_run(row);
+        last.is_some_and(|last| last.run.state.is_live())
     }
 
     /// The last run of a change.
@@ -351,6 +386,8 @@ impl Changes {
 struct Widths {
     /// The width of the list.
     room: usize,
+    /// The width of the column of states, with the gap before it.
+    state: usize,
     name: usize,
     /// The width of the kind of plan, if there are several kinds.
     kind: Option<usize>,
@@ -362,6 +399,8 @@ struct Widths {
 impl Widths {
     fn of(rows: &[ChangeSummary], room: usize, state: usize) -> Self {
         const LEAST_NAME: usize = 12;
+        /// A name of this width is not cut to make room for a bar or a time.
+        const USUAL_NAME: usize = 28;
         // With the gap before it.
         let state = state + 2;
         let longest = rows.iter().map(|row| columns(&clean(&row.name))).max();
@@ -372,17 +411,29 @@ impl Widths {
         let least = 2 + STORIES + state + kind.map_or(0, |kind| kind + 2);
         let tasks = room >= least + LEAST_NAME + TASKS;
         let fixed = least + if tasks { TASKS } else { 0 };
-        let bar = room >= fixed + LEAST_NAME + BAR + 2;
-        let modified = room >= fixed + LEAST_NAME + MODIFIED + BAR + 2;
+        let name = longest.clamp(LEAST_NAME, USUAL_NAME);
+        let modified = room >= fixed + name + MODIFIED;
+        // It says less than the numbers beside it.
+        let bar = room >= fixed + name + MODIFIED + BAR + 2;
         let others = fixed + if bar { BAR + 2 } else { 0 } + if modified { MODIFIED } else { 0 };
         Self {
             room,
+            state,
             name: longest.min(room.saturating_sub(others).max(LEAST_NAME)),
             kind,
             tasks,
             bar,
             modified,
         }
+    }
+
+    /// How wide all its columns are.
+    fn needed(&self) -> usize {
+        let kind = self.kind.map_or(0, |kind| kind + 2);
+        let bar = if self.bar { BAR + 2 } else { 0 };
+        let tasks = if self.tasks { TASKS } else { 0 };
+        let modified = if self.modified { MODIFIED } else { 0 };
+        2 + self.name + kind + bar + STORIES + tasks + modified + self.state
     }
 
     fn head(&self) -> Line<'static> {

@@ -13,7 +13,9 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use self::areas::{Areas, Wanted};
 use self::review::Review;
 use super::run::Run;
-use super::{change_of, draw_lines, error_lines, range_of, title_of, totals, wrapped};
+use super::{
+    alerts, change_of, draw_lines, error_lines, flagged, range_of, title_of, totals, wrapped,
+};
 use crate::tui::ending::Ending;
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, RunOver, Wheel};
@@ -31,8 +33,9 @@ use ralph_run::records::outcome::OutcomeKind;
 use ralph_run::records::progress::Progress;
 use ralph_vault::diff::Diff;
 
-/// How many lines of the reason are shown.
-const REASON_LINES: usize = 12;
+/// How many lines of the reason are shown: on a low screen, and from the height on that is high.
+const REASON_LINES: (usize, usize) = (4, 12);
+const HIGH: u16 = 30;
 
 /// The margin at the left.
 const MARGIN: u16 = 1;
@@ -100,6 +103,7 @@ impl Completion {
         let id = range.map(|(from, to)| DiffId::Between { from, to });
         self.files.show(id);
         self.uncommitted.show(first);
+        self.files.flag(flagged(&run.progress));
         self.files
             .query(now)
             .or_else(|| self.uncommitted.query(now))
@@ -218,7 +222,7 @@ impl Completion {
         Areas::of(
             area,
             Wanted {
-                head: rows(wrapped(&self.head(run), columns).len()),
+                head: rows(wrapped(&self.head(run, area.height), columns).len()),
                 choices: rows(self.below(run).len()),
                 on_review: self.focus == Focus::Review,
                 on_files: self.focus == Focus::Files,
@@ -243,7 +247,7 @@ impl Completion {
         let mut title = title_of(change_of(&run.progress));
         title.push(Span::raw("  the run is over"));
         frame.render_widget(Paragraph::new(Line::from(title)), areas.title);
-        draw_lines(frame, areas.head, &self.head(run), MARGIN);
+        draw_lines(frame, areas.head, &self.head(run, area.height), MARGIN);
         if areas.is_wide {
             self.draw_part(frame, areas.review, "Review", Focus::Review);
             self.draw_part(frame, areas.files, "Changed files", Focus::Files);
@@ -293,11 +297,16 @@ impl Completion {
     }
 
     /// Why the run ended, what to know before the choice, and what it took.
-    fn head(&self, run: &Run) -> Vec<Line<'static>> {
+    fn head(&self, run: &Run, height: u16) -> Vec<Line<'static>> {
         let mut lines = failure(&run.progress);
         lines.extend(why(run));
         lines.extend(self.figures(&run.progress));
-        lines.extend(reason(run));
+        let most = if height < HIGH {
+            REASON_LINES.0
+        } else {
+            REASON_LINES.1
+        };
+        lines.extend(reason(run, most));
         lines
     }
 
@@ -358,25 +367,24 @@ fn why(run: &Run) -> Vec<Line<'static>> {
         OutcomeKind::Stopped => ("‖", WARN),
         OutcomeKind::Limited | OutcomeKind::Failed => ("✗", BAD),
     };
-    let alerts = progress.alerts();
+    let alerts = alerts(progress);
     // Done is green only where nothing speaks against it.
     let (mark, style) = match mark {
         "✓" if !alerts.is_empty() => (words::done_mark(true), WARN),
         mark => (mark, style),
     };
     let mut lines = vec![wrap::styled(format!("{mark} {headline}"), style)];
-    let alerts = alerts.iter().map(|alert| words::one_line(alert));
-    lines.extend(alerts.map(|text| wrap::styled(format!("! {text}"), WARN)));
+    lines.extend(alerts);
     lines
 }
 
-/// More about why the run ended.
-fn reason(run: &Run) -> Vec<Line<'static>> {
+/// More about why the run ended: what failed, and the end, in at most so many lines.
+fn reason(run: &Run, most: usize) -> Vec<Line<'static>> {
     let is_above = matches!(run.over, Some(RunOver::Failed(_)));
     let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {
         return Vec::new();
     };
-    let shown = reason::of_run(outcome, REASON_LINES);
+    let shown = reason::of_run(outcome, most);
     let mut lines: Vec<Line<'static>> = shown
         .iter()
         .map(|line| Line::from(format!("  {line}")))

@@ -1,22 +1,27 @@
 //! One change before its run: its texts, the settings of the run, and its problems.
 
+mod editor;
 pub(crate) mod fields;
+mod side;
 
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Length, Min};
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::Constraint::{Fill, Length, Min};
 use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph};
 
-use self::fields::{Acted, Fields, Shown};
+use self::editor::{Editor, Pressed};
+use self::fields::{Acted, Fields};
+use self::side::Side;
 use super::{draw_lines, error_lines, title_of};
 use crate::tui::keys::Action;
 use crate::tui::markdown;
-use crate::tui::message::{ErrorText, Previewed, Query, Request, Start};
-use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
-use crate::tui::step::{Confirmation, Step, Typing};
-use crate::tui::tabbed::Tabbed;
-use crate::tui::text_pane::Item;
+use crate::tui::message::{ErrorText, Previewed, Query, Request, Start, Wheel};
+use crate::tui::palette::{BAD, DIM, GOOD, NAME, PLAIN, STRONG, WARN, border};
+use crate::tui::step::{Confirmation, Step};
+use crate::tui::tabbed::{Beside, Tabbed};
+use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::count;
@@ -27,8 +32,15 @@ use ralph_run::preview::{Remark, Weight};
 /// The tabs, in order.
 const TABS: [&str; 5] = ["Stories", "Specs", "Proposal", "Design", "Prompt"];
 
+/// The places of two tabs among them.
+const STORIES: usize = 0;
+const PROMPT: usize = 4;
+
 /// From this width on the settings stand beside the text.
 const WIDE: u16 = 72;
+
+/// From this width on two other tabs are shown beside the one the user chose.
+const THREE_COLUMNS: u16 = 160;
 
 /// How high the settings are below the text.
 const STACKED: u16 = 9;
@@ -40,6 +52,10 @@ pub(crate) struct Preview {
     data: Option<Result<Box<Previewed>, ErrorText>>,
     fields: Fields,
     on_settings: bool,
+    /// The setting that is being typed.
+    editor: Option<Editor>,
+    /// How many lines below the settings the user has scrolled to.
+    scroll: usize,
     pub(crate) tabs: Tabbed<5>,
     /// The panes have to be laid out again.
     stale: bool,
@@ -53,6 +69,8 @@ impl Preview {
             data: None,
             fields: Fields::default(),
             on_settings: false,
+            editor: None,
+            scroll: 0,
             tabs: Tabbed::new(TABS),
             stale: true,
         }
@@ -82,27 +100,82 @@ impl Preview {
 
     /// Lays the panes out for a screen of this size.
     pub(crate) fn fit(&mut self, area: Rect, colored: bool) {
-        let mut text = Areas::of(area).text;
+        let areas = self.areas(area);
+        let mut text = areas.text;
         // Letters do not touch the frame beside them.
         text.width = text.width.saturating_sub(u16::from(area.width >= WIDE));
-        for pane in &mut self.tabs.panes {
-            self.stale |= pane.fit(text);
+        for (place, pane) in self.tabs.panes.iter_mut().enumerate() {
+            let beside = areas.beside.iter().find(|it| it.tab == place);
+            self.stale |= pane.fit(beside.map_or(text, |it| it.text));
         }
+        self.fit_side(areas.side);
         let Some(Ok(data)) = self.data.as_ref().filter(|_| self.stale) else {
             return;
         };
-        let columns = self.tabs.pane().columns();
+        let columns = self.tabs.panes.each_ref().map(TextPane::columns);
         let items = [
-            stories(&data.change, columns),
-            documents(data, "specs", columns, colored),
-            documents(data, "proposal", columns, colored),
-            documents(data, "design", columns, colored),
-            prompt(&data.prompt, columns),
+            stories(&data.change, columns[0]),
+            documents(data, "specs", columns[1], colored),
+            documents(data, "proposal", columns[2], colored),
+            documents(data, "design", columns[3], colored),
+            prompt(&data.prompt, columns[4]),
         ];
         for (pane, items) in self.tabs.panes.iter_mut().zip(items) {
             pane.set(items);
         }
         self.stale = false;
+    }
+
+    /// Keeps the settings from being scrolled past their end.
+    fn fit_side(&mut self, area: Rect) {
+        let inner = Block::bordered().inner(area);
+        if let Some(data) = self.data() {
+            let side = self.side(data, inner.width);
+            let most = side.most_scroll(inner.height.into());
+            self.scroll = self.scroll.min(most);
+        }
+    }
+
+    fn areas(&self, area: Rect) -> Areas {
+        let third = area.width * 3 / 10;
+        let wanted = self.data().map_or(0, |data| {
+            let lines = self.side(data, third.saturating_sub(2)).len();
+            u16::try_from(lines + 2).unwrap_or(u16::MAX)
+        });
+        Areas::of(area, wanted, self.beside())
+    }
+
+    /// The tabs that tell most beside the one the user chose: first one with a text, then the prompt.
+    fn beside(&self) -> [usize; 2] {
+        let has_text = |tab: usize| {
+            let documents = self.data().map_or(&[][..], |data| &data.documents);
+            let name = TABS[tab].to_lowercase();
+            documents.iter().any(|it| it.artifact == name)
+        };
+        let shown = self.tabs.shown();
+        let order = [STORIES, 2, 1, 3, PROMPT];
+        let is_free = |tab: &usize| *tab != shown;
+        let is_full = |tab: &usize| matches!(*tab, STORIES | PROMPT) || has_text(*tab);
+        let mut full = order.into_iter().filter(is_free).filter(is_full);
+        let first = full.next().unwrap_or(STORIES);
+        let second = if shown == PROMPT {
+            full.next()
+        } else {
+            full.next_back()
+        };
+        [first, second.unwrap_or(PROMPT)]
+    }
+
+    /// Scrolls what is below the pointer.
+    pub(crate) fn wheel(&mut self, wheel: Wheel, area: Rect) {
+        let areas = self.areas(area);
+        let place = (wheel.column, wheel.row).into();
+        let beside = areas.beside.iter().find(|it| it.text.contains(place));
+        let pane = match beside {
+            Some(beside) => &mut self.tabs.panes[beside.tab],
+            None => self.tabs.pane_mut(),
+        };
+        pane.wheel(wheel.up);
     }
 
     pub(crate) fn act(&mut self, action: Action) -> Step {
@@ -122,29 +195,67 @@ impl Preview {
         Step::Stay
     }
 
+    /// Whether an action would do something now.
+    pub(crate) fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Start => self.data().is_some_and(|data| stopper(data).is_none()),
+            Action::Fresh => self.data().is_some_and(|data| data.open),
+            Action::Enter => self.on_settings,
+            _ => true,
+        }
+    }
+
+    /// Whether a setting is being typed.
+    pub(crate) const fn is_editing(&self) -> bool {
+        self.editor.is_some()
+    }
+
     fn act_on_settings(&mut self, action: Action) -> Step {
         let Some(Ok(data)) = &self.data else {
             return Step::Stay;
         };
+        if action == Action::Up && self.scroll > 0 {
+            self.scroll -= 1;
+            return Step::Stay;
+        }
         match self.fields.act(action, &data.settings) {
-            Acted::Moved => Step::Stay,
-            Acted::Types => Step::Type(Typing::Setting),
+            Acted::Moved => {}
+            Acted::Passed => self.scroll += 1,
+            Acted::Types => self.editor = Some(self.fields.editor(&data.settings)),
             // A setting may change the remarks and the prompt.
-            Acted::Changed => Step::Ask(Request::Query(self.query())),
+            Acted::Changed => return Step::Ask(Request::Query(self.query())),
+        }
+        Step::Stay
+    }
+
+    /// A key for the setting that is being typed. A text that is wrong stays, with what is wrong.
+    pub(crate) fn type_key(&mut self, key: KeyEvent) -> Step {
+        let Some(editor) = &mut self.editor else {
+            return Step::Stay;
+        };
+        match editor.press(key) {
+            Pressed::Edited => Step::Stay,
+            Pressed::GivenUp => {
+                self.editor = None;
+                Step::Stay
+            }
+            Pressed::Entered(text) => match self.fields.typed(&text) {
+                Ok(()) => {
+                    self.editor = None;
+                    Step::Ask(Request::Query(self.query()))
+                }
+                Err(problem) => {
+                    editor.refuse(problem);
+                    Step::Stay
+                }
+            },
         }
     }
 
-    /// The title and the first text of the input for the current setting.
-    pub(crate) fn to_type(&self) -> (&'static str, String) {
-        let data = self.data();
-        data.map_or_else(Default::default, |data| self.fields.to_type(&data.settings))
-    }
-
-    /// Applies a setting that was typed.
-    pub(crate) fn typed(&mut self, text: &str) -> Step {
-        match self.fields.typed(text) {
-            Ok(()) => Step::Ask(Request::Query(self.query())),
-            Err(problem) => Step::Say(problem),
+    /// Inserts a text into the setting that is being typed.
+    pub(crate) fn paste(&mut self, text: &str) {
+        if let Some(editor) = &mut self.editor {
+            editor.paste(text);
         }
     }
 
@@ -160,10 +271,8 @@ impl Preview {
         let Some(data) = self.data() else {
             return Step::Stay;
         };
-        let mut remarks = data.remarks.iter();
-        let stopper = remarks.find(|it| it.weight == Weight::Stops);
         // What stops a resume need not stop a fresh start, which is checked again.
-        if let Some(remark) = stopper.filter(|_| !fresh) {
+        if let Some(remark) = stopper(data).filter(|_| !fresh) {
             return Step::Say(format!("it cannot start: {}", remark.text));
         }
         Step::Ask(Request::Start(Box::new(Start {
@@ -175,7 +284,7 @@ impl Preview {
     }
 
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
-        let areas = Areas::of(area);
+        let areas = self.areas(area);
         frame.render_widget(Paragraph::new(self.title(areas.title)), areas.title);
         match &self.data {
             None => {
@@ -190,6 +299,9 @@ impl Preview {
                 let titles = self.tabs.titles(areas.tabs.width);
                 frame.render_widget(Paragraph::new(titles), areas.tabs);
                 self.tabs.pane().draw(frame, areas.text, !self.on_settings);
+                for it in &areas.beside {
+                    it.draw(frame, TABS[it.tab], &self.tabs.panes[it.tab]);
+                }
                 self.draw_side(frame, areas.side, data);
             }
         }
@@ -212,32 +324,29 @@ impl Preview {
             .title(verdict(&data.remarks));
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        let selected = self.fields.current();
-        let mut cursor = 0;
-        let mut lines = Vec::new();
-        for field in self.fields.all() {
-            let shown = self.fields.shown(field, &data.settings);
-            let is_selected = self.on_settings && field == selected;
-            if is_selected {
-                cursor = lines.len();
-            }
-            lines.push(field_line(&shown, is_selected, inner.width));
-        }
-        lines.push(Line::default());
-        let columns = usize::from(inner.width).max(8);
-        let remarks = data.remarks.iter();
-        lines.extend(remarks.flat_map(|remark| remark_lines(remark, columns)));
-        // The selected setting stays visible.
-        let height = usize::from(inner.height);
-        let skip = (cursor + 1).saturating_sub(height);
-        let mut lines: Vec<Line<'_>> = lines.into_iter().skip(skip).collect();
-        if lines.len() > height {
-            let more = format!("… {} lines more", lines.len() + 1 - height);
-            lines.truncate(height.saturating_sub(1));
-            lines.push(wrap::styled(more, DIM));
-        }
+        let side = self.side(data, inner.width);
+        let (lines, cursor) = side.window(inner.height.into(), self.scroll);
         frame.render_widget(Paragraph::new(lines), inner);
+        if let Some((column, row)) = cursor {
+            frame.set_cursor_position((inner.x + column, inner.y + row));
+        }
     }
+
+    fn side(&self, data: &Previewed, columns: u16) -> Side {
+        Side::new(
+            &self.fields,
+            data,
+            self.on_settings,
+            self.editor.as_ref(),
+            columns.into(),
+        )
+    }
+}
+
+/// What keeps a run from starting.
+fn stopper(data: &Previewed) -> Option<&Remark> {
+    let mut remarks = data.remarks.iter();
+    remarks.find(|it| it.weight == Weight::Stops)
 }
 
 /// Whether a run could start, for the border.
@@ -257,12 +366,26 @@ struct Areas {
     tabs: Rect,
     text: Rect,
     side: Rect,
+    /// The tabs that are shown beside the one the user chose, on a wide screen.
+    beside: Vec<Beside>,
 }
 
 impl Areas {
-    fn of(area: Rect) -> Self {
+    /// The parts of a screen; the settings want so many rows.
+    fn of(area: Rect, wanted: u16, beside: [usize; 2]) -> Self {
         let [title, body] = Layout::vertical([Length(1), Min(1)]).areas(area);
-        let (main, side) = if area.width >= WIDE {
+        let mut others = Vec::new();
+        let (main, side) = if area.width >= THREE_COLUMNS {
+            let [main, second, third] =
+                Layout::horizontal([Fill(4), Fill(4), Length(area.width * 3 / 10)])
+                    .spacing(1)
+                    .areas(body);
+            let most = body.height * 2 / 3;
+            let [side, below] = Layout::vertical([Length(wanted.min(most)), Min(0)]).areas(third);
+            others.push(Beside::new(beside[0], second));
+            others.push(Beside::new(beside[1], below));
+            (main, side)
+        } else if area.width >= WIDE {
             let side = (area.width * 2 / 5).clamp(28, 60);
             let [main, side] = Layout::horizontal([Min(20), Length(side)]).areas(body);
             (main, side)
@@ -277,40 +400,9 @@ impl Areas {
             tabs,
             text,
             side,
+            beside: others,
         }
     }
-}
-
-fn field_line(shown: &Shown, selected: bool, width: u16) -> Line<'static> {
-    const LABEL: usize = 11;
-    let mark = if selected { "▌" } else { " " };
-    let value = if shown.changed {
-        Span::styled(format!("{} *", clean(&shown.value)), WARN)
-    } else {
-        Span::raw(clean(&shown.value))
-    };
-    let line = Line::from(vec![
-        Span::styled(mark, ACTIVE),
-        Span::styled(format!("{:LABEL$}", shown.label), DIM),
-        value,
-    ]);
-    let line = wrap::cut(&line, width.into());
-    if selected { line.style(STRONG) } else { line }
-}
-
-fn remark_lines(remark: &Remark, columns: usize) -> Vec<Line<'static>> {
-    let (mark, style) = match remark.weight {
-        Weight::Stops => ("✗ ", BAD),
-        Weight::Warns => ("! ", WARN),
-        Weight::Tells => ("· ", DIM),
-    };
-    let text = wrap::styled(format!("{mark}{}", clean(&remark.text)), style);
-    let mut lines = wrap::wrap(&text, columns, 2);
-    if let Some(hint) = &remark.hint {
-        let hint = Line::from(format!("  → {}", clean(hint)));
-        lines.extend(wrap::wrap(&hint, columns, 4));
-    }
-    lines
 }
 
 /// One item for each story, with its tasks.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ratatui::Frame;
-use ratatui::layout::Constraint::{Length, Min};
+use ratatui::layout::Constraint::{Fill, Length, Min};
 use ratatui::layout::{Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -10,14 +10,14 @@ use ratatui::widgets::Paragraph;
 use super::preview::stories;
 use super::run::{Run, RunMode};
 use super::story_table::StoryTable;
-use super::{change_of, draw_lines, range_of, title_of, totals, wrapped};
+use super::{alerts, change_of, draw_lines, flagged, range_of, title_of, totals, wrapped};
 use crate::tui::keys::Action;
-use crate::tui::message::{DiffId, Query, Request, Undone};
+use crate::tui::message::{DiffId, Query, Request, Undone, Wheel};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, NAME, STRONG, WARN};
 use crate::tui::pane::diff::DiffPane;
 use crate::tui::step::Step;
-use crate::tui::tabbed::Tabbed;
-use crate::tui::text_pane::{Item, TextPane};
+use crate::tui::tabbed::{Beside, Tabbed};
+use crate::tui::text_pane::{GUTTER, Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::reason;
 use crate::ui::text::clean;
@@ -30,8 +30,13 @@ use ralph_vault::diff::Diff;
 /// The tabs, in order.
 const TABS: [&str; 3] = ["Tasks", "Changed files", "Receipt"];
 
-/// The place of the changed files among them.
+/// Their places.
+const TASKS: usize = 0;
 const FILES: usize = 1;
+const RECEIPT: usize = 2;
+
+/// From this width on all of them are shown.
+const TWO_COLUMNS: u16 = 160;
 
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 4;
@@ -87,6 +92,7 @@ impl ResultScreen {
         let range = range_of(&run.progress);
         let id = range.map(|(from, to)| DiffId::Between { from, to });
         self.files.show(id);
+        self.files.flag(flagged(&run.progress));
         self.files.query(now)
     }
 
@@ -108,19 +114,9 @@ impl ResultScreen {
         self.tabs.shown() == FILES
     }
 
-    /// The pane that is shown.
+    /// The pane that the user chose.
     pub(crate) fn pane(&self) -> &TextPane {
-        if self.is_on_files() {
-            return &self.files.text;
-        }
-        self.tabs.pane()
-    }
-
-    pub(crate) fn pane_mut(&mut self) -> &mut TextPane {
-        if self.is_on_files() {
-            return &mut self.files.text;
-        }
-        self.tabs.pane_mut()
+        self.pane_of(self.tabs.shown())
     }
 
     /// The file name of an export of the current pane, without extension.
@@ -146,18 +142,47 @@ impl ResultScreen {
     }
 
     pub(crate) fn fit(&mut self, area: Rect, run: &Run) {
-        let text = self.areas(area, run).text;
-        if self.is_on_files() {
-            return self.files.fit(text);
+        let areas = self.areas(area, run);
+        self.fit_tab(self.tabs.shown(), areas.text, run);
+        for it in areas.beside {
+            self.fit_tab(it.tab, it.text, run);
         }
-        let pane = self.tabs.pane_mut();
-        pane.fit(text);
-        let columns = pane.columns();
-        let items = match self.tabs.shown() {
-            0 => self.tasks(columns),
+    }
+
+    fn fit_tab(&mut self, tab: usize, area: Rect, run: &Run) {
+        if tab == FILES {
+            return self.files.fit(area);
+        }
+        self.tabs.panes[tab].fit(area);
+        let items = self.items(tab, self.tabs.panes[tab].columns(), run);
+        self.tabs.panes[tab].set(items);
+    }
+
+    /// What a tab other than that of the files shows.
+    fn items(&self, tab: usize, columns: usize, run: &Run) -> Vec<Item> {
+        match tab {
+            TASKS => self.tasks(columns),
             _ => receipt(&run.progress, columns),
-        };
-        self.tabs.pane_mut().set(items);
+        }
+    }
+
+    fn pane_of(&self, tab: usize) -> &TextPane {
+        match tab {
+            FILES => &self.files.text,
+            tab => &self.tabs.panes[tab],
+        }
+    }
+
+    /// Scrolls what is below the pointer.
+    pub(crate) fn wheel(&mut self, wheel: Wheel, area: Rect, run: &Run) {
+        let areas = self.areas(area, run);
+        let place = (wheel.column, wheel.row).into();
+        let beside = areas.beside.iter().find(|it| it.text.contains(place));
+        let tab = beside.map_or(self.tabs.shown(), |it| it.tab);
+        match tab {
+            FILES => self.files.text.wheel(wheel.up),
+            tab => self.tabs.panes[tab].wheel(wheel.up),
+        }
     }
 
     fn tasks(&self, columns: usize) -> Vec<Item> {
@@ -209,14 +234,39 @@ impl ResultScreen {
     fn areas(&self, area: Rect, run: &Run) -> Areas {
         let head = wrapped(&self.head(&run.progress), area.width.saturating_sub(1)).len();
         let head = u16::try_from(head).unwrap_or(u16::MAX).min(area.height / 3);
-        let [title, head, tabs, text] =
-            Layout::vertical([Length(1), Length(head), Length(1), Min(1)]).areas(area);
+        let [title, head, body] = Layout::vertical([Length(1), Length(head), Min(1)]).areas(area);
+        let (main, beside) = if area.width < TWO_COLUMNS {
+            (body, Vec::new())
+        } else {
+            let [main, side] = Layout::horizontal([Fill(1), Fill(1)])
+                .spacing(1)
+                .areas(body);
+            (main, self.beside(side, run))
+        };
+        let [tabs, text] = Layout::vertical([Length(1), Min(1)]).areas(main);
         Areas {
             title,
             head,
             tabs,
             text,
+            beside,
         }
+    }
+
+    /// The other two tabs, one below the other; the second gets what it needs, up to half.
+    fn beside(&self, area: Rect, run: &Run) -> Vec<Beside> {
+        let [first, second] = match self.tabs.shown() {
+            TASKS => [FILES, RECEIPT],
+            FILES => [TASKS, RECEIPT],
+            _ => [FILES, TASKS],
+        };
+        let columns = usize::from(area.width.saturating_sub(GUTTER));
+        let items = self.items(second, columns, run);
+        let needed = items.iter().map(Vec::len).sum::<usize>() + 1;
+        let needed = u16::try_from(needed).unwrap_or(u16::MAX);
+        let [above, below] =
+            Layout::vertical([Min(0), Length(needed.min(area.height / 2))]).areas(area);
+        vec![Beside::new(first, above), Beside::new(second, below)]
     }
 
     pub(crate) fn draw(&self, frame: &mut Frame<'_>, area: Rect, run: &Run) {
@@ -229,6 +279,9 @@ impl ResultScreen {
         let titles = self.tabs.titles(areas.tabs.width);
         frame.render_widget(Paragraph::new(titles), areas.tabs);
         self.pane().draw(frame, areas.text, true);
+        for it in areas.beside {
+            it.draw(frame, TABS[it.tab], self.pane_of(it.tab));
+        }
     }
 
     /// What was done with the branch, and what to do next.
@@ -240,6 +293,9 @@ impl ResultScreen {
             (Undo::No, Some(finish)) => {
                 let mut lines = broken_gate(progress);
                 lines.push(wrap::styled(done_with_branch(finish), GOOD));
+                if finish.choice != FinishChoice::Abandon {
+                    lines.extend(alerts(progress));
+                }
                 lines.push(next_line(progress, finish));
                 lines
             }
@@ -252,6 +308,8 @@ struct Areas {
     head: Rect,
     tabs: Rect,
     text: Rect,
+    /// The tabs that are shown beside the one the user chose, on a wide screen.
+    beside: Vec<Beside>,
 }
 
 fn note(text: &'static str) -> Vec<Item> {

@@ -368,7 +368,8 @@ impl Run {
             Tab::Diff => self.diff.fit(area),
             Tab::Attempts => {
                 self.attempts.fit(area);
-                let items = attempts::items(self.story(), self.attempts.columns(), now);
+                let size = (self.attempts.columns(), self.attempts.height());
+                let items = attempts::items(self.story(), size, now);
                 self.attempts.set(items);
             }
             Tab::Gates => {

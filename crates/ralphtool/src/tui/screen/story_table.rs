@@ -15,15 +15,16 @@ use ralph_run::records::progress::{Progress, StoryProgress, StoryStanding};
 
 /// The widths of the columns, with the gaps before them.
 const MARK: usize = 3;
-const ATTEMPTS: usize = 10;
+const TRIES: usize = 7;
 const TIME: usize = 8;
 const COST: usize = 9;
 
-/// How wide a bar is, with the space before it.
-const BAR: usize = 9;
+/// How wide a bar is, with the space before it: on a narrow screen, and from the width on that is wide.
+const BARS: (usize, usize) = (7, 9);
+const WIDE: usize = 80;
 
-/// How wide the titles should be before there is room for more than time and cost.
-const LEAST_TITLE: usize = 18;
+/// How wide titles may be before there is room for more than time and cost.
+const USUAL_TITLE: usize = 28;
 
 /// Which columns fit, and what the bars compare with.
 pub(super) struct StoryTable<'a> {
@@ -49,8 +50,11 @@ impl<'a> StoryTable<'a> {
         let has_cost = costs.clone().next().is_some();
         let cost = if has_cost { COST } else { 0 };
         let mut left = room.saturating_sub(MARK + TIME + cost);
+        let longest = stories.iter().map(|it| wrap::columns(&label(it))).max();
+        let longest = longest.unwrap_or(0).max("Stories".len());
+        let least_title = longest.min(USUAL_TITLE);
         let mut take = |columns: usize| {
-            let columns = if left < LEAST_TITLE + columns {
+            let columns = if left < least_title + columns {
                 0
             } else {
                 columns
@@ -58,14 +62,14 @@ impl<'a> StoryTable<'a> {
             left -= columns;
             columns
         };
-        let cost_bar = if has_cost { take(BAR) } else { 0 };
-        let attempts = take(ATTEMPTS);
-        let time_bar = take(BAR);
-        let longest = stories.iter().map(|it| wrap::columns(&label(it))).max();
+        let bar = if room < WIDE { BARS.0 } else { BARS.1 };
+        let attempts = take(TRIES);
+        let time_bar = take(bar);
+        let cost_bar = if has_cost { take(bar) } else { 0 };
         Self {
             progress,
             room,
-            title: longest.unwrap_or(0).max("Stories".len()).min(left),
+            title: longest.min(left),
             attempts,
             time_bar,
             cost,
@@ -80,7 +84,7 @@ impl<'a> StoryTable<'a> {
         let title = wrap::styled("Stories", STRONG);
         let mut line = self.begin(Span::raw(""), &title);
         let titles = [
-            column("attempts", self.attempts),
+            column("tries", self.attempts),
             column("time", TIME),
             " ".repeat(self.time_bar),
             column("cost", self.cost),
@@ -149,7 +153,7 @@ fn mark(progress: &Progress, story: &StoryProgress) -> (&'static str, Style) {
     if progress.is_doubtful(story) {
         return (words::done_mark(true), WARN);
     }
-    glyph(&story.state)
+    glyph(story)
 }
 
 fn label(story: &StoryProgress) -> String {

@@ -16,9 +16,9 @@ use super::pace::Pace;
 use super::record_queue::RecordQueue;
 use super::screen_guard::ScreenGuard;
 use super::workers::Workers;
-use super::{COMMANDS, StartRun, input};
+use super::{COMMANDS, Order, input};
 use crate::tui::app::App;
-use crate::tui::message::{Msg, Request};
+use crate::tui::message::{Msg, Query, Request};
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::Record;
 
@@ -32,8 +32,8 @@ pub(super) struct ScreenLoop {
     pub(super) queue: RecordQueue,
     pub(super) messages: UnboundedReceiver<Msg>,
     pub(super) workers: Workers,
-    /// To the main thread, which starts runs.
-    pub(super) starts: UnboundedSender<StartRun>,
+    /// To the main thread, which starts and follows runs.
+    pub(super) orders: UnboundedSender<Order>,
     /// To the current run.
     pub(super) commands: Option<Sender<UserCommand>>,
     pub(super) pace: Pace,
@@ -159,14 +159,20 @@ impl ScreenLoop {
             Some(Request::Start(start)) => {
                 let (sender, receiver) = mpsc::channel(COMMANDS);
                 self.commands = Some(sender);
-                // If the receiver is gone, the program is about to end.
-                let _ = self.starts.send(StartRun {
-                    start,
-                    commands: receiver,
-                });
+                self.order(Order::Start(start, receiver));
+            }
+            Some(Request::Attach) => self.order(Order::Attach),
+            Some(Request::Detach) => {
+                self.order(Order::Detach);
+                self.workers.query(Query::Changes);
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    fn order(&self, order: Order) {
+        // If the receiver is gone, the program is about to end.
+        let _ = self.orders.send(order);
     }
 
     /// Restores the terminal and stops the process. This thread may run on for a moment after the

@@ -180,7 +180,11 @@ pub(super) fn changes() -> ChangesFound {
 }
 
 /// The last run of a change: open, or kept if its finish says so.
-pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) -> LastRuns {
+pub(in crate::tui) fn last_runs(
+    change: &str,
+    state: RunState,
+    stories: (usize, usize),
+) -> LastRuns {
     let is_kept = state != RunState::Interrupted;
     let run = RunSummary {
         run: RunId("20261115-215900-x7k2".to_owned()),

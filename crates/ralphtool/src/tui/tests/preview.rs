@@ -8,7 +8,7 @@ use ralph_run::preview::Remark;
 
 super::scenes!(
     "preview",
-    &[],
+    &[(200, 50)],
     [
         reading,
         stories,
@@ -27,6 +27,7 @@ super::scenes!(
         typing_tokens,
         typing_a_gate,
         bad_number_typed,
+        settings_scrolled,
         searching,
         found,
         not_found,
@@ -130,6 +131,11 @@ fn bad_number_typed(stage: &mut Stage) {
     settings(stage);
     stage.keys("jjjjjj").press(KeyCode::Enter);
     stage.keys("x").press(KeyCode::Enter);
+}
+
+fn settings_scrolled(stage: &mut Stage) {
+    settings(stage);
+    stage.keys(&"j".repeat(30));
 }
 
 fn searching(stage: &mut Stage) {

@@ -3,17 +3,22 @@
 use pretty_assertions::assert_eq;
 use ratatui::crossterm::event::KeyCode;
 
+use super::found::last_runs;
 use super::stage::Stage;
 use super::story::{
-    attempt, completed, failed, gate, gate_ended, red, speaks, started, story, third_attempt,
-    working,
+    attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started, story,
+    third_attempt, working,
 };
 use crate::tui::message::{Answer, FileWindow};
 use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::{Event, FailureKind, Request, RunStarted, StoryStarted};
+use ralph_run::machine::UserCommand;
+use ralph_run::records::event::{
+    Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryStarted,
+};
+use ralph_run::records::state::RunState;
 use ralph_run::settings::TamperCheck;
 
 fn at_work(size: (u16, u16)) -> Stage {
@@ -122,6 +127,34 @@ fn a_paused_run_offers_to_resume_and_expects_no_end() {
         },
     );
     assert!(line(&mut stage, "? help").starts_with("p pause"));
+}
+
+#[test]
+fn a_wait_is_shown_and_can_be_ended_after_a_pause_was_taken_back() {
+    let mut stage = at_work((80, 24));
+    let ask = |request| Event::Requested { request };
+    stage
+        .hear(1, failed("3", 1, FailureKind::Limit, "usage limit reached"))
+        .hear(
+            0,
+            Event::Waiting {
+                story: id("3"),
+                reason: "usage limit reached".to_owned(),
+                until: "2026-11-16T03:00:00Z".parse().unwrap(),
+            },
+        )
+        .hear(1, ask(Request::Pause));
+    assert!(line(&mut stage, "⏳").starts_with("pauses before the next attempt · ⏳ until 03:00"));
+    stage.hear(1, ask(Request::GoOn));
+    assert!(line(&mut stage, "⏳").starts_with("⏳ until 03:00"));
+    assert!(line(&mut stage, "? help").contains("r try now"));
+    stage.take_asked();
+    stage.keys("r");
+    let try_now = UserCommand::TryNow;
+    assert_eq!(
+        stage.take_asked(),
+        [crate::tui::message::Request::Command(try_now)]
+    );
 }
 
 #[test]
@@ -347,7 +380,7 @@ fn a_story_that_is_done_with_a_warning_is_marked_and_says_what_was_found() {
         .hear(1, completed());
     assert!(line(&mut stage, "2 Retry the").starts_with("▌✓! 2 Retry"));
     assert!(line(&mut stage, "1 test deleted").starts_with("! tests: 1 test deleted"));
-    assert!(line(&mut stage, "of 5 stories").contains("  ! 1 "));
+    assert!(line(&mut stage, "of 5 stories").contains("  ! 1 warning "));
 }
 
 #[test]
@@ -377,6 +410,329 @@ fn a_gate_that_was_red_before_is_a_warning_and_no_failure() {
         "{}",
         stage.text()
     );
+}
+
+/// The output of a gate whose assertion is its last line.
+fn long_output() -> String {
+    let mut lines = vec!["gate `tests` ended with exit code 101; its last lines:".to_owned()];
+    lines.extend((1..60).map(|number| format!("test upload::case_{number} ... ok")));
+    lines.push("AssertionError: 1 != 2".to_owned());
+    lines.join("\n")
+}
+
+#[test]
+fn an_attempt_shows_the_end_of_the_output_of_its_gate() {
+    for size in [(80, 24), (120, 40), (200, 50)] {
+        let mut stage = at_work(size);
+        stage
+            .hear(1, failed("3", 1, FailureKind::Gate, &long_output()))
+            .keys("3");
+        let text = stage.text();
+        assert!(text.contains("gate `tests` ended with"), "{text}");
+        assert!(text.contains("lines before; 4 shows all"), "{text}");
+        assert!(text.contains("AssertionError: 1 != 2"), "{text}");
+        // With the next one at work above it, too.
+        stage.hear(1, attempt("3", 2));
+        let text = stage.text();
+        assert!(text.contains("at work"), "{text}");
+        assert!(text.contains("AssertionError: 1 != 2"), "{text}");
+    }
+}
+
+#[test]
+fn the_end_of_a_run_shows_the_error_of_its_gate_on_a_small_screen() {
+    let mut stage = at_work((80, 24));
+    let outcome = Outcome::Exhausted {
+        story: id("3"),
+        kind: FailureKind::Gate,
+        reason: long_output(),
+        attempts: 4,
+        gate: Some("tests".to_owned()),
+    };
+    stage.hear(1, ended(outcome, 2));
+    let text = stage.text();
+    assert!(text.contains("  AssertionError: 1 != 2"), "{text}");
+}
+
+#[test]
+fn a_story_keeps_its_number_and_title_during_a_retry() {
+    let mut stage = at_work((200, 50));
+    let reason = "the agent ended without a promise";
+    stage
+        .hear(1, failed("3", 1, FailureKind::NoSignal, reason))
+        .hear(1, attempt("3", 2));
+    let row = stage_row(&mut stage, "try 2/4");
+    assert!(row.starts_with("▌● 3 Tell the user how often"), "{row}");
+    // Where there is room, why is shown, too.
+    let mut stage = Stage::new((200, 50));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(4))
+        .hear(1, attempt("4", 1))
+        .hear(1, failed("4", 1, FailureKind::NoSignal, reason))
+        .hear(1, attempt("4", 2));
+    let row = stage_row(&mut stage, "● 4 Metrics");
+    assert!(row.contains("✗ the agent ended"), "{row}");
+}
+
+/// The selected row of the list of stories, which contains a text.
+#[track_caller]
+fn stage_row(stage: &mut Stage, text: &str) -> String {
+    let screen = stage.text();
+    let mut rows = screen.lines().filter_map(|line| line.split('│').next());
+    let found = rows.find(|row| row.starts_with('▌') && row.contains(text));
+    found
+        .unwrap_or_else(|| panic!("no `{text}`:\n{screen}"))
+        .to_owned()
+}
+
+#[test]
+fn a_stopped_attempt_is_not_marked_as_a_failure() {
+    for (kind, mark) in [
+        (FailureKind::Stopped, "‖"),
+        (FailureKind::Interrupted, "‖"),
+        (FailureKind::Skipped, "‖"),
+        (FailureKind::Failed, "✗"),
+    ] {
+        let mut stage = at_work((120, 40));
+        stage
+            .hear(1, failed("3", 1, kind, ""))
+            .hear(1, ended(Outcome::Stopped, 2));
+        let text = stage.text();
+        assert!(text.contains(&format!("{mark}  3 Tell the user")), "{text}");
+        stage.draw();
+        stage.wait(1).press(KeyCode::Esc).keys("3");
+        let text = stage.text();
+        assert!(text.contains(&format!("{mark} 3 Tell the user")), "{text}");
+        assert!(text.contains(&format!("{mark} attempt 1")), "{text}");
+    }
+}
+
+#[test]
+fn a_gate_that_judged_no_work_is_called_the_same_during_the_run_and_at_its_end() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, gate("2", "tests", "2.0-1", true))
+        .hear(1, gate_ended("2", "tests", true, GateResult::Passed))
+        .hear(1, attempt("2", 1));
+    assert!(
+        stage.text().contains("· tests passed before the run"),
+        "{}",
+        stage.text()
+    );
+    assert!(
+        stage.text().contains("· lint 🧹 has not run on the work"),
+        "{}",
+        stage.text()
+    );
+    stage.hear(1, ended(Outcome::Stopped, 1));
+    assert!(
+        stage.text().contains("·  tests    has not run on the work"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_gate_that_was_ended_with_the_run_is_stopped() {
+    let mut stage = at_work((120, 40));
+    let result = GateResult::Failed {
+        how: "signal 2".to_owned(),
+        tail: String::new(),
+        cannot_run: false,
+    };
+    stage
+        .hear(1, gate("3", "tests", "3.1-1", false))
+        .hear(
+            1,
+            Event::Requested {
+                request: Request::Stop,
+            },
+        )
+        .hear(0, gate_ended("3", "tests", false, result));
+    assert!(stage.text().contains("· tests stopped"), "{}", stage.text());
+    stage
+        .hear(0, failed("3", 1, FailureKind::Stopped, ""))
+        .hear(1, ended(Outcome::Stopped, 2));
+    assert!(
+        stage.text().contains("·  tests    stopped, 12s"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn the_whole_title_of_a_story_can_be_read_on_a_small_screen() {
+    let mut stage = Stage::new((80, 24));
+    stage.with_run(RunMode::Live);
+    let title =
+        "Retry every upload that failed because the server was busy, and say in the log how often";
+    let Event::RunStarted(mut header) = started() else {
+        unreachable!("it starts a run");
+    };
+    header.stories[3].title = title.to_owned();
+    let Event::StoryStarted(begun) = story(4) else {
+        unreachable!("it starts a story");
+    };
+    let title = title.to_owned();
+    stage
+        .hear(0, Event::RunStarted(header))
+        .hear(1, Event::StoryStarted(StoryStarted { title, ..begun }))
+        .hear(1, attempt("4", 1));
+    let text = stage.text();
+    let left = text.lines().filter_map(|line| line.split('│').next());
+    let left: Vec<&str> = left.flat_map(str::split_whitespace).collect();
+    assert!(
+        left.join(" ")
+            .contains("busy, and say in the log how often"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_promise_of_an_agent_is_not_its_activity() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(4))
+        .hear(1, attempt("4", 1));
+    let mut shown = |text: &str| {
+        stage.hear(0, speaks("4", 1, text));
+        line(&mut stage, "● story 4")
+    };
+    let want = "● story 4: 0s  Metrics  All tests pass.";
+    assert_eq!(
+        shown("All tests pass.\n\n<promise>COMPLETE</promise>"),
+        want
+    );
+    assert_eq!(
+        shown("<promise>COMPLETE</promise>"),
+        "● story 4: 0s  Metrics"
+    );
+}
+
+#[test]
+fn what_was_found_is_said_in_the_result_and_its_files_come_first() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(
+            1,
+            Event::TamperFound {
+                story: id("2"),
+                attempt: AttemptNumber(1),
+                check: TamperCheck::Tests,
+                paths: vec!["src/client.rs".to_owned()],
+                message: "1 test deleted".to_owned(),
+                failed: false,
+            },
+        )
+        .hear(1, completed())
+        .hear(1, ended(Outcome::StoryDone, 2));
+    let first_file = |stage: &mut Stage| {
+        let text = stage.text();
+        let mut rows = text.lines().skip_while(|row| !row.contains(" files +"));
+        rows.find(|row| row.contains(".rs") || row.contains(".md"))
+            .map(str::to_owned)
+    };
+    assert!(
+        first_file(&mut stage).is_some_and(|it| it.contains("! M src/client.rs")),
+        "{}",
+        stage.text()
+    );
+    for (choice, is_said) in [
+        (FinishChoice::Cleanup, true),
+        (FinishChoice::Abandon, false),
+    ] {
+        stage.hear(1, finished(choice));
+        let text = stage.text();
+        assert_eq!(
+            text.contains("! story 2: 1 test deleted"),
+            is_said,
+            "{text}"
+        );
+    }
+    stage.keys("2");
+    assert!(
+        first_file(&mut stage).is_some_and(|it| it.contains("! M src/client.rs")),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn the_question_whether_to_resume_says_what_is_tried() {
+    let exhausted = Outcome::Exhausted {
+        story: id("3"),
+        kind: FailureKind::Gate,
+        reason: "gate `tests` ended with exit code 1".to_owned(),
+        attempts: 4,
+        gate: Some("tests".to_owned()),
+    };
+    let want = "The run tries story 3 again, with up to 4 more attempts.";
+    for (outcome, want) in [
+        (exhausted, want),
+        (Outcome::Stopped, "The run continues with story 3."),
+    ] {
+        let mut stage = at_work((120, 40));
+        stage.hear(1, ended(outcome, 2));
+        stage.draw();
+        stage.wait(1).keys("r");
+        assert!(stage.text().contains(want), "{}", stage.text());
+    }
+}
+
+#[test]
+fn the_list_of_changes_gets_what_its_rows_need() {
+    let mut stage = Stage::new((120, 40));
+    if let Ok(found) = &mut stage.world.changes {
+        found
+            .rows
+            .retain(|row| !row.name.starts_with("drop-the-old"));
+        found.runs = last_runs("add-retry", RunState::BudgetUsedUp, (2, 5));
+    }
+    stage.read_changes();
+    let row = line(&mut stage, "rename-everything");
+    assert!(
+        row.contains("0/0     0/0") && row.contains("unreadable"),
+        "{row}"
+    );
+    let row = line(&mut stage, "add-retry");
+    assert!(row.contains("1/5    4/17"), "{row}");
+    assert!(row.contains("→ resume"), "{row}");
+    assert!(
+        stage.text().contains("last run  budget used up"),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_long_title_in_the_list_of_changes_keeps_the_count_of_its_tasks() {
+    for size in [(80, 24), (120, 24), (120, 40)] {
+        let mut stage = Stage::new(size);
+        stage.read_changes();
+        let text = stage.text();
+        let counts = ["4/4", "2/4", "0/2", "0/1"];
+        assert!(counts.iter().all(|it| text.contains(it)), "{text}");
+    }
+}
+
+#[test]
+fn the_log_offers_nothing_to_expand() {
+    let mut stage = at_work((120, 40));
+    stage.keys("1");
+    assert!(stage.text().contains("Enter expand"), "{}", stage.text());
+    stage.keys("5");
+    assert!(!stage.text().contains("Enter expand"), "{}", stage.text());
 }
 
 #[test]

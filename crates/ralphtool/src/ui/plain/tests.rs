@@ -2,7 +2,7 @@
 
 use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome};
+use ralph_run::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome, Request};
 
 fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
     PlainOptions {
@@ -105,6 +105,38 @@ fn the_live_line_shows_place_time_tokens_and_cost() {
     }
     lines.dedup();
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn the_live_line_shows_a_wait_until_it_ends() {
+    let mut script = Script::new();
+    script.then(0, started());
+    let until = "2026-11-16T03:00:00Z".parse().unwrap();
+    script.then(
+        1,
+        Event::Waiting {
+            story: id("2"),
+            reason: "usage limit reached".to_owned(),
+            until,
+        },
+    );
+    for request in [Request::Pause, Request::GoOn] {
+        script.then(1, Event::Requested { request });
+    }
+    let mut status = Status::new();
+    for record in script.records() {
+        status.apply(&record);
+    }
+    let now = until - SignedDuration::from_mins(5);
+    let shown = status.line(now, 120);
+    assert_eq!(shown.as_deref(), Some("waiting, 5m00s left"));
+    let try_now = Event::Requested {
+        request: Request::TryNow,
+    };
+    for record in script.then(1, try_now).records() {
+        status.apply(&record);
+    }
+    assert_eq!(status.line(now, 120), None);
 }
 
 #[test]

@@ -101,6 +101,32 @@ fn leaving_does_not_affect_the_run_and_attach_shows_a_resumed_one() {
 }
 
 #[test]
+fn the_list_of_changes_shows_a_run_in_another_terminal() {
+    let sandbox = held();
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here-1")));
+    let mut terminal = open(&sandbox, &[]);
+    terminal.waits_for("running → attach");
+    terminal.key(Key::Enter);
+    terminal.waits_for("I look around.");
+    terminal.keys("p");
+    terminal.waits_for("read-only: the run is controlled in its own terminal");
+    terminal.key(Key::Esc);
+    terminal.waits_for("running → attach");
+    terminal.key(Key::Enter);
+    terminal.waits_for("I look around.");
+    release(&sandbox, "go-1");
+    release(&sandbox, "go-2");
+    running.end().ends_with(0);
+    terminal.waits_for("the result");
+    terminal.key(Key::Esc);
+    terminal.waits_for("done");
+    terminal.keys("q");
+    ends(&mut terminal, 0);
+    assert_eq!(sandbox.events_named("requested").len(), 0);
+}
+
+#[test]
 fn attach_needs_a_run_and_a_terminal() {
     let sandbox = Sandbox::new();
     let refused = sandbox.run(&["attach"]).ends_with(2);

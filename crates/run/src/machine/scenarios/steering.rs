@@ -141,6 +141,17 @@ fn a_pause_during_a_wait_takes_effect_when_the_wait_is_over() {
 }
 
 #[test]
+fn a_pause_that_is_taken_back_during_a_wait_changes_nothing() {
+    let mut script = waiting(keep());
+    script.ask_for(UserCommand::Pause);
+    let go_on = script.ask_for(UserCommand::GoOn);
+    assert_eq!(go_on, [requested(Request::GoOn)]);
+    script.pass(61);
+    let effects = script.fire(TimerKind::Wait);
+    assert_eq!(effects, [start_agent(7, "1", 2, Some(after(1)))]);
+}
+
+#[test]
 fn while_paused_a_stop_ends_the_run_at_once() {
     assert_eq!(
         held().stop(),

@@ -412,6 +412,7 @@ fn warnings_skips_and_requests_are_kept() {
                 message: "story `1` is skipped".to_owned(),
                 story: None,
                 attempt: None,
+                paths: Vec::new(),
             },
             Warning {
                 code: "tamper_tests".to_owned(),
@@ -419,6 +420,7 @@ fn warnings_skips_and_requests_are_kept() {
                 message: "a test is gone".to_owned(),
                 story: Some(one()),
                 attempt: Some(AttemptNumber(1)),
+                paths: vec!["tests/a.rs".to_owned()],
             },
         ],
         stories: vec![StoryProgress {
@@ -587,6 +589,36 @@ fn gate_passed(baseline: bool) -> Event {
 }
 
 #[test]
+fn a_gate_that_is_ended_with_its_attempt_gives_no_verdict() {
+    for request in [Request::Stop, Request::Skip] {
+        let mut tape = Tape::working();
+        tape.hear(Event::GateStarted(GateStarted {
+            story: one(),
+            gate: "tests".to_owned(),
+            baseline: false,
+            whole: false,
+            log: "gates/1.1-1.log".to_owned(),
+        }));
+        tape.hear(Event::Requested { request });
+        tape.hear(Event::GateFinished(GateFinished {
+            story: one(),
+            gate: "tests".to_owned(),
+            baseline: false,
+            whole: false,
+            result: GateResult::Failed {
+                how: "signal 2".to_owned(),
+                tail: String::new(),
+                cannot_run: false,
+            },
+            duration_ms: 200,
+        }));
+        let gate = &tape.progress.stories[0].gates[0];
+        let shown = (&gate.result, gate.duration);
+        assert_eq!(shown, (&None, Some(Duration::from_millis(200))));
+    }
+}
+
+#[test]
 fn the_time_left_is_guessed_from_the_stories_of_this_run() {
     let mut tape = Tape::new();
     tape.hear(laid_out(false));
@@ -646,6 +678,35 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
         reason: "skipped on request".to_owned(),
     });
     assert!(!tape.progress.skipping);
+}
+
+#[test]
+fn a_wait_goes_on_when_a_pause_is_taken_back() {
+    let mut tape = Tape::working();
+    tape.hear(Event::AttemptFailed(failure(Usage::default())));
+    let ask = |request| Event::Requested { request };
+    let waiting = Doing::Waiting {
+        story: one(),
+        reason: "usage limit reached".to_owned(),
+        until: clock(18_000),
+    };
+    tape.hear(Event::Waiting {
+        story: one(),
+        reason: "usage limit reached".to_owned(),
+        until: clock(18_000),
+    });
+    tape.hear(ask(Request::Pause));
+    assert_eq!(
+        (tape.progress.pausing, &tape.progress.doing),
+        (true, &waiting)
+    );
+    tape.hear(ask(Request::GoOn));
+    assert_eq!(
+        (tape.progress.pausing, &tape.progress.doing),
+        (false, &waiting)
+    );
+    tape.hear(ask(Request::TryNow));
+    assert_eq!(tape.progress.doing, Doing::Between);
 }
 
 #[test]

@@ -42,6 +42,9 @@ pub struct Warning {
     /// The attempt it came up at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptNumber>,
+    /// The files it is about.
+    #[serde(skip)]
+    pub paths: Vec<String>,
 }
 
 impl Warning {
@@ -69,6 +72,7 @@ impl Warning {
             message: reason.to_owned(),
             story: Some(story.clone()),
             attempt: None,
+            paths: Vec::new(),
         }
     }
 

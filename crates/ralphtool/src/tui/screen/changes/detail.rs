@@ -13,6 +13,7 @@ use crate::tui::screen::preview::{story_lines, story_title};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
+use ralph_plan::change::Story;
 use ralph_run::history::listed::LastRun;
 use ralph_run::records::event::FinishChoice;
 use ralph_run::records::progress::NO_GATES;
@@ -53,13 +54,31 @@ pub(super) fn lines(
         .clone()
         .flat_map(|story| story_lines(story, columns))
         .collect();
+    let titles: Vec<_> = stories
+        .clone()
+        .flat_map(|story| wrap::wrap(&story_title(story), columns, 2))
+        .collect();
     // The last line is empty.
     if lines.len() + with_tasks.len() <= rows + 1 {
         lines.extend(with_tasks);
+    } else if lines.len() + titles.len() <= rows {
+        lines.extend(titles);
     } else {
-        lines.extend(stories.map(|story| wrap::cut(&story_title(story), columns)));
+        lines.extend(stories.map(|story| short_title(story, columns)));
     }
     lines
+}
+
+/// The title of a story in one line, which keeps how many of its tasks are done.
+fn short_title(story: &Story, columns: usize) -> Line<'static> {
+    let mut title = story_title(story);
+    let Some(tasks) = title.spans.pop() else {
+        return title;
+    };
+    let room = columns.saturating_sub(wrap::columns(&tasks.content));
+    let mut line = wrap::cut(&title, room);
+    line.spans.push(tasks);
+    wrap::cut(&line, columns)
 }
 
 /// The first paragraph of a proposal that is neither a heading nor empty.

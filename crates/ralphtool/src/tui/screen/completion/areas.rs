@@ -6,6 +6,9 @@ use ratatui::layout::{Layout, Rect};
 /// From this width on the changed files are beside the review.
 const WIDE: u16 = 100;
 
+/// Below this width the review, which is a table, gets more than half.
+const ROOM_FOR_BOTH: u16 = 160;
+
 /// Below this height, the choices and the review take turns.
 const ROOMY: u16 = 16;
 
@@ -59,7 +62,8 @@ impl Areas {
                 .areas(below);
         let is_wide = area.width >= WIDE;
         let (review, files) = if is_wide {
-            let [review, files] = Layout::horizontal([Percentage(50), Min(0)])
+            let share = if area.width < ROOM_FOR_BOTH { 62 } else { 50 };
+            let [review, files] = Layout::horizontal([Percentage(share), Min(0)])
                 .spacing(1)
                 .areas(middle);
             (review, files)

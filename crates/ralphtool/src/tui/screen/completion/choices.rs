@@ -10,6 +10,9 @@ use crate::ui::text::{clean, pad};
 use crate::ui::words::count;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{FinishChoice, Outcome, RunStarted};
+use ralph_run::records::next;
+use ralph_run::records::progress::Progress;
+use ralph_run::records::state::RunState;
 
 /// How many files a question names.
 const FILES: usize = 5;
@@ -126,7 +129,12 @@ impl Ending {
     }
 
     /// The question before it. `uncommitted` are the files that were not committed when the run began.
-    pub(crate) fn question(self, header: &RunStarted, uncommitted: &[String]) -> Choice {
+    pub(crate) fn question(
+        self,
+        header: &RunStarted,
+        progress: &Progress,
+        uncommitted: &[String],
+    ) -> Choice {
         let (branch, original) = (clean(&header.branch), clean(&header.original));
         let (title, text) = match self {
             Self::Finish(FinishChoice::Cleanup) => (
@@ -164,7 +172,10 @@ impl Ending {
             ),
             Self::Again | Self::Restart => (
                 "Resume the run?",
-                "The agent continues with the next open story.".to_owned(),
+                next::resume(progress, RunState::Choosing).map_or_else(
+                    || "The run continues with what is left.".to_owned(),
+                    |step| format!("The run {}.", clean(&step.why)),
+                ),
             ),
             Self::Leave => ("Leave?", "The run stays as it is.".to_owned()),
         };

@@ -5,6 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
+use crate::tui::pane::gates::{NOT_RUN, STOPPED};
 use crate::tui::screen::story_table::StoryTable;
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
@@ -133,7 +134,8 @@ fn gate_line(progress: &Progress, name: &str, widest: usize) -> Line<'static> {
     let result = last.and_then(|(_, gate)| gate.result.as_ref());
     let is_red_before = progress.red_in_work.contains(name);
     let (mark, verdict, style): (_, _, Style) = match result {
-        None => ("·", "did not run".to_owned(), DIM),
+        None if last.is_some() => ("·", STOPPED.to_owned(), DIM),
+        None => ("·", NOT_RUN.to_owned(), DIM),
         Some(GateResult::Passed) => ("✓", "passed".to_owned(), GOOD),
         Some(GateResult::Failed { .. }) if is_red_before => {
             ("!", "red since before the run".to_owned(), WARN)
@@ -169,7 +171,7 @@ fn last_run<'a>(
     let runs = stories.flat_map(|story| story.gates.iter().map(move |gate| (story, gate)));
     let judged = runs.filter(|(_, gate)| {
         let has_judged = gate.attempt.is_some() || gate.whole;
-        gate.name == name && gate.result.is_some() && has_judged
+        gate.name == name && has_judged
     });
     judged.max_by_key(|(_, gate)| gate.started_at)
 }

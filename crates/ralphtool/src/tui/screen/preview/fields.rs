@@ -4,6 +4,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use super::editor::Editor;
 use crate::tui::keys::Action;
 use ralph_run::settings::{
     AgentList, GateSettings, Origin, PartialSettings, Settings, Sourced, built_in_agents,
@@ -31,6 +32,8 @@ pub(crate) enum Field {
 pub(crate) enum Acted {
     /// Nothing, or the cursor moved.
     Moved,
+    /// The cursor was to move down from the last line.
+    Passed,
     Changed,
     /// A text has to be typed.
     Types,
@@ -138,6 +141,9 @@ impl Fields {
             (Action::Enter, _) => return Acted::Types,
             (Action::Up | Action::Down, _) => {
                 let last = self.all().len().saturating_sub(1);
+                if action == Action::Down && self.selected == last {
+                    return Acted::Passed;
+                }
                 let to = action.moved(self.selected, last, 1);
                 self.selected = to.unwrap_or(self.selected);
                 return Acted::Moved;
@@ -182,24 +188,25 @@ impl Fields {
         self.chosen.gates = Some(Sourced::screen(gates));
     }
 
-    /// The title and the first text of the input for the current setting.
-    pub(crate) fn to_type(&self, settings: &Settings) -> (&'static str, String) {
+    /// The input for the current setting.
+    pub(super) fn editor(&self, settings: &Settings) -> Editor {
         let field = self.current();
-        let title = match field {
-            Field::Model => "model (empty: as configured)",
-            Field::Retries => "retries",
-            Field::AddGate => "shell line of the gate",
-            Field::Cost => "most dollars, or off (empty: as configured)",
-            Field::Tokens => "most tokens, such as 500k, or off (empty: as configured)",
-            Field::Time => "most time, such as 90m, or off (empty: as configured)",
+        let hint = match field {
+            Field::Model => "a name; empty: as configured",
+            Field::Retries => "a number",
+            Field::AddGate => "a shell line, such as `make test`",
+            Field::Cost => "dollars, such as 2.50, or off; empty: as configured",
+            Field::Tokens => "such as 500k, or off; empty: as configured",
+            Field::Time => "such as 90m, or off; empty: as configured",
             Field::Agent | Field::Gate(_) => "",
         };
-        let text = match field {
-            Field::Model if settings.model.is_none() => String::new(),
-            Field::Agent | Field::Gate(_) | Field::AddGate => String::new(),
-            field => self.shown(field, settings).value,
+        let shown = self.shown(field, settings);
+        let value = match field {
+            Field::Model if settings.model.is_none() => "",
+            Field::Agent | Field::Gate(_) | Field::AddGate => "",
+            _ => shown.value.as_str(),
         };
-        (title, text)
+        Editor::new(shown.label, hint, value)
     }
 
     /// Applies a typed text, or returns what is wrong with it.

@@ -33,9 +33,7 @@ impl Run {
             Action::NextHit => return self.find(true),
             Action::PreviousHit => return self.find(false),
             Action::Enter => return self.enter(),
-            Action::Pause | Action::Stop | Action::Skip | Action::Note | Action::TryNow => {
-                return self.steer(action);
-            }
+            action if action.steers() => return self.steer(action),
             action if self.on_pane && self.tab == Tab::Agent => self.agent.act(action),
             action if self.on_pane => self.pane_mut().act(action),
             action => self.act_on_list(action),
@@ -58,7 +56,8 @@ impl Run {
     pub(crate) fn offers(&self, action: Action) -> bool {
         match action {
             Action::Follow => !self.following,
-            Action::Left | Action::Enter => self.on_pane,
+            Action::Left => self.on_pane,
+            Action::Enter => self.on_pane && self.tab != Tab::Log,
             Action::Right => !self.on_pane,
             Action::Pause | Action::Stop | Action::Skip | Action::Note => {
                 self.over.is_none() && self.progress.ended.is_none()

@@ -79,10 +79,7 @@ impl Run {
         }
         let warnings = self.progress.important_warnings().count();
         if warnings > 0 {
-            let text = match width {
-                ..WIDE => format!("  ! {warnings}"),
-                _ => format!("  ! {}", count(warnings, "warning")),
-            };
+            let text = format!("  ! {}", count(warnings, "warning"));
             line.spans.push(Span::styled(text, WARN));
         }
         line
@@ -272,7 +269,11 @@ impl Run {
             Some(Request::Stop) => Some("stopping"),
             Some(Request::StopNow) => Some("stopping at once"),
             _ if self.progress.skipping => Some("skipping the story"),
-            _ => self.progress.pausing.then_some("pauses after this attempt"),
+            _ if !self.progress.pausing => None,
+            _ if matches!(self.progress.doing, Doing::Waiting { .. }) => {
+                Some("pauses before the next attempt")
+            }
+            _ => Some("pauses after this attempt"),
         }
     }
 }
@@ -300,7 +301,7 @@ fn title(header: &RunStarted) -> Line<'static> {
 /// The last thing an agent did, in one line of plain text.
 fn activity(event: &AgentEvent) -> Option<String> {
     match event {
-        AgentEvent::Text { text } => markdown::last_words(text),
+        AgentEvent::Text { text } => markdown::last_words(&without_promise(text)),
         AgentEvent::ToolCall { tool, summary } => {
             Some(format!("{} {}", clean(tool), clean(summary)))
         }
@@ -308,6 +309,15 @@ fn activity(event: &AgentEvent) -> Option<String> {
         AgentEvent::Retrying { message } => Some(clean(message)),
         _ => None,
     }
+}
+
+/// What an agent says, without the tags of its promise.
+fn without_promise(text: &str) -> String {
+    let mut text = text.to_owned();
+    for tag in ["<promise>COMPLETE</promise>", "<promise>", "</promise>"] {
+        text = text.replace(tag, "");
+    }
+    text
 }
 
 /// Two lines in one, at the left and right end; the left one is cut if there is no room for both.

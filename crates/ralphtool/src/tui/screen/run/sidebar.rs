@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::Run;
 use crate::tui::failure;
 use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, PLAIN, STRONG, WARN};
-use crate::tui::pane::gates::RED_BEFORE;
+use crate::tui::pane::gates::{NOT_RUN, PASSED_BEFORE, RED_BEFORE, STOPPED};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -20,11 +20,11 @@ use ralph_run::records::progress::{
 /// From this width of the list on, a story's cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
-/// From this width of the list on, a story's last failure is shown, too.
-const ROOM_FOR_FAILURE: usize = 48;
+/// A story's last failure is shown in its row if so many columns are free beside the title.
+const LEAST_FAILURE: usize = 10;
 
 /// How many rows the full title of a story gets.
-const TITLE_ROWS: usize = 3;
+const TITLE_ROWS: usize = 8;
 
 /// How many of the last attempts are listed.
 const ATTEMPTS: usize = 3;
@@ -50,15 +50,18 @@ pub(super) fn story_line(
     width: usize,
     now: Timestamp,
 ) -> Line<'static> {
-    let (glyph, style) = match glyph(&story.state) {
+    let (glyph, style) = match glyph(story) {
         _ if is_doubtful => (words::done_mark(true), WARN),
         usual => usual,
     };
-    let facts = facts(story, width, now);
-    let facts_width = wrap::width(&facts);
-    let before = 2 + wrap::columns(glyph);
-    let room = width.saturating_sub(before + facts_width + usize::from(facts_width > 0));
     let title = format!("{} {}", clean(&story.id.0), clean(&story.title));
+    let title = title.trim().to_owned();
+    let before = 2 + wrap::columns(glyph);
+    let facts = facts(story, width, now);
+    let taken = before + wrap::columns(&title) + wrap::width(&facts) + 2;
+    let facts = with_failure(story, facts, width.saturating_sub(taken));
+    let facts_width = wrap::width(&facts);
+    let room = width.saturating_sub(before + facts_width + usize::from(facts_width > 0));
     let text = match story.state {
         StoryStanding::Running => STRONG,
         StoryStanding::Waiting | StoryStanding::Unfinished => PLAIN,
@@ -70,7 +73,7 @@ pub(super) fn story_line(
         Mark::Cursor => Span::styled("▌", ACTIVE),
     };
     let mut row = Line::from(Span::styled(format!("{glyph} "), style));
-    let title = wrap::fit(&wrap::styled(title.trim().to_owned(), text), room);
+    let title = wrap::fit(&wrap::styled(title, text), room);
     row.spans.extend(title.spans);
     if facts_width > 0 {
         row.spans.push(Span::raw(" "));
@@ -96,10 +99,6 @@ fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> Line<'static> {
     let mut facts: Vec<Span<'static>> = Vec::new();
     if let Some(last) = story.attempts.last() {
         let is_running = story.state == StoryStanding::Running;
-        let failed = failure::before(story, last).filter(|_| is_running);
-        if let Some(failed) = failed.filter(|_| width >= ROOM_FOR_FAILURE) {
-            facts.push(Span::styled(format!("✗ {}", failed.cause()), BAD));
-        }
         if let Some(tried) = tries(last, is_running, width) {
             let style = if is_running { WARN } else { DIM };
             facts.push(Span::styled(tried, style));
@@ -121,6 +120,22 @@ fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> Line<'static> {
     line
 }
 
+/// The facts after why the last attempt failed, if there is room for that beside the title.
+fn with_failure(story: &StoryProgress, facts: Line<'static>, room: usize) -> Line<'static> {
+    let running = story.attempts.last();
+    let running = running.filter(|_| story.state == StoryStanding::Running);
+    let failed = running.and_then(|last| failure::before(story, last));
+    let Some(failed) = failed.filter(|_| room >= LEAST_FAILURE) else {
+        return facts;
+    };
+    let (mark, style) = failure::mark(&failed.attempt.state);
+    let text = wrap::styled(format!("{mark} {}", failed.cause()), style);
+    let mut line = wrap::cut(&text, room);
+    line.spans.push(Span::raw(" "));
+    line.spans.extend(facts.spans);
+    line
+}
+
 /// Which attempt this is, where it is not the first: `try 2/4`, and of a story that is over `2 tries`.
 fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<String> {
     let number = last.number.0;
@@ -134,15 +149,26 @@ fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<Strin
 }
 
 /// The symbol for the state of a story.
-pub(crate) fn glyph(state: &StoryStanding) -> (&'static str, Style) {
-    match state {
+pub(crate) fn glyph(story: &StoryProgress) -> (&'static str, Style) {
+    match &story.state {
         StoryStanding::Waiting => ("○", DIM),
         StoryStanding::Done => ("✓", DIM),
         StoryStanding::Deferred => ("⊘", DIM),
         StoryStanding::Running => ("●", ACTIVE),
         StoryStanding::Skipped { .. } => ("»", WARN),
         StoryStanding::Completed { .. } => ("✓", GOOD),
-        StoryStanding::Unfinished => ("✗", BAD),
+        StoryStanding::Unfinished => unfinished(story),
+    }
+}
+
+/// The symbol of a story that is not done at the end of the run: only what failed is a failure.
+fn unfinished(story: &StoryProgress) -> (&'static str, Style) {
+    match story.attempts.last().map(|attempt| &attempt.state) {
+        None | Some(AttemptStanding::Running) => ("‖", WARN),
+        Some(AttemptStanding::Succeeded) if story.is_reopened => ("✗", BAD),
+        // The run was rewound to before it.
+        Some(AttemptStanding::Succeeded) => ("○", DIM),
+        Some(state) => failure::mark(state),
     }
 }
 
@@ -273,16 +299,13 @@ fn attempts(story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'
 }
 
 fn attempt(story: &StoryProgress, attempt: &AttemptProgress, now: Timestamp) -> Line<'static> {
-    let (mark, style, what) = match &attempt.state {
-        AttemptStanding::Running => {
-            let time = words::clock_between(attempt.started_at, now);
-            ("●", ACTIVE, time)
-        }
-        AttemptStanding::Succeeded => ("✓", GOOD, "done".to_owned()),
+    let (mark, style) = failure::mark(&attempt.state);
+    let what = match &attempt.state {
+        AttemptStanding::Running => words::clock_between(attempt.started_at, now),
+        AttemptStanding::Succeeded => "done".to_owned(),
         AttemptStanding::Failed(_) | AttemptStanding::Interrupted => {
             let failed = failure::of(story, attempt);
-            let what = failed.map(|it| it.cause()).unwrap_or_default();
-            ("✗", failure::style(&attempt.state), what)
+            failed.map(|it| it.cause()).unwrap_or_default()
         }
     };
     Line::from(vec![
@@ -320,7 +343,7 @@ fn gate(
     now: Timestamp,
 ) -> Line<'static> {
     let (mark, style, what) = match last {
-        None => ("·", DIM, "has not run yet".to_owned()),
+        None => ("·", DIM, NOT_RUN.to_owned()),
         Some(gate) => verdict(gate, story, now),
     };
     Line::from(vec![
@@ -349,12 +372,14 @@ fn verdict(
             };
             ("·", DIM, format!("{what} at attempt {attempt}"))
         }
+        // It says nothing about the work.
+        (Some(GateResult::Passed), None) if !gate.whole => ("·", DIM, PASSED_BEFORE.to_owned()),
         (Some(GateResult::Passed), _) => ("✓", GOOD, took),
         (Some(GateResult::Failed { how, .. }), _) => ("✗", BAD, clean(how)),
         (None, _) if gate.duration.is_none() => {
             let time = words::clock_between(gate.started_at, now);
             ("●", ACTIVE, time)
         }
-        (None, _) => ("·", DIM, "stopped".to_owned()),
+        (None, _) => ("·", DIM, STOPPED.to_owned()),
     }
 }
