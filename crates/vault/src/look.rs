@@ -29,6 +29,8 @@ pub struct Look {
     pub kept: Option<String>,
     /// That run. It is not the last one that began where that one was abandoned.
     pub kept_run: Option<RunId>,
+    /// All kept runs that can be resumed, the newest first.
+    pub kept_runs: Vec<RunId>,
     /// How many attempts are parked.
     pub parked: usize,
     pub runs: Vec<PastRun>,
@@ -61,6 +63,10 @@ pub fn look(vault: &Path) -> Result<Look> {
     Ok(Look {
         kept: state.kept().map(|kept| kept.intent.change.clone()),
         kept_run: state.kept().map(|kept| kept.intent.run.clone()),
+        kept_runs: state
+            .kept_runs()
+            .map(|run| run.intent.run.clone())
+            .collect(),
         parked: parked_attempts(&lines).len(),
         runs: runs::of_journal(&lines, &state),
         half_way: match (&state.moving, &state.current) {
@@ -114,12 +120,13 @@ pub fn peek_last(state_directory: &Path, repository: &Repository) -> Result<Opti
     }))
 }
 
-/// The run that can be resumed, seen from where HEAD is, and the runs that made branches; looked up as
-/// [`peek`] does.
+/// The run that can be resumed, the wanted one if it was kept, seen from where HEAD is, and the runs that
+/// made branches; looked up as [`peek`] does.
 pub fn standing(
     state_directory: &Path,
     repository: &Repository,
     git: &Git,
+    is_wanted: impl Fn(&OpenRun) -> bool,
 ) -> Result<(Option<Standing>, BranchRuns)> {
     let folder = VaultFolder::folder_for(state_directory, repository);
     let lines = if VaultFolder::unlocked(&folder).belongs_to(repository)? {
@@ -130,10 +137,17 @@ pub fn standing(
     let refs = repository.refs(git)?;
     let head = Repository::ask_head(git, &refs)?;
     let state = RunState::from_journal(&lines);
+    let here = |run: &OpenRun| OpenRun {
+        plan: run
+            .plan
+            .as_ref()
+            .map(|plan| where_now(&folder, repository, plan)),
+        ..run.clone()
+    };
+    let state = state.with_last(|run| is_wanted(&here(run)));
     let standing = Standing::of(&state, &refs, &head, git)?;
-    let here = |plan: &mut String| *plan = where_now(&folder, repository, plan);
     let standing = standing.map(|mut standing| {
-        standing.run.plan.as_mut().map(here);
+        standing.run = here(&standing.run);
         standing
     });
     Ok((standing, BranchRuns::of(&lines)))

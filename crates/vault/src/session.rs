@@ -83,7 +83,7 @@ use crate::scan::changed::Changed;
 use crate::tree::guard::Limits;
 use crate::tree::scanned::Scanned;
 use crate::vault::{AfterRecovery, Recovery, Vault};
-use ralph_base::ids::{AttemptId, StoryId};
+use ralph_base::ids::{AttemptId, RunId, StoryId};
 
 /// A locked vault in one of its states.
 #[derive(Debug)]
@@ -249,6 +249,11 @@ impl Session<Settled> {
             return Err(self);
         }
         Ok(self.with_state(AtCheckpoint))
+    }
+
+    /// Makes a kept run the one that the steps below are about; false if it is no longer known.
+    pub fn recall(&mut self, run: &RunId) -> bool {
+        self.vault.recall(run)
     }
 
     /// Opens the run again whose branch was kept. The journal has it only before the next step.

@@ -184,6 +184,11 @@ impl Vault {
         self.log.state.kept().map(Current::to_open_run)
     }
 
+    /// Makes a kept run the last one, to be opened again. The journal has it only when it is opened.
+    pub(crate) fn recall(&mut self, run: &RunId) -> bool {
+        self.log.state.recall(run)
+    }
+
     /// True where an attempt was started and neither saved nor undone.
     pub fn is_attempt_open(&self) -> bool {
         let current = self.log.state.current.as_ref();

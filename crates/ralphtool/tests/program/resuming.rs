@@ -22,6 +22,22 @@ fn first_story_done() -> Sandbox {
     sandbox
 }
 
+/// A kept run of `c` and then one of `d`, whose first stories are done; HEAD is on `main`.
+fn two_kept_runs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("openspec/changes/d/tasks.md", TASKS);
+    sandbox.git("add -A");
+    sandbox.git("commit -q -m plans");
+    sandbox.agent(&format!(
+        "echo $RALPHTOOL_CHANGE$RALPHTOOL_STORY >> $root/started\n{GOOD}"
+    ));
+    for change in ["c", "d"] {
+        sandbox.run(&["loop", change, "--story", "1"]).ends_with(0);
+        sandbox.git("switch -q main");
+    }
+    sandbox
+}
+
 fn started(sandbox: &Sandbox) -> String {
     let started = fs::read_to_string(sandbox.root.join("started"));
     started.unwrap().replace('\n', " ")
@@ -124,16 +140,91 @@ fn uncommitted_changes_go_along_or_stop_the_switch_as_in_git() {
 }
 
 #[test]
-fn a_branch_that_is_gone_ends_a_kept_run() {
+fn a_branch_that_is_gone_is_not_replaced_by_doing_its_work_again() {
+    let sandbox = first_story_done();
+    let tip = sandbox.git("rev-parse HEAD");
+    sandbox.git("switch -q main");
+    sandbox.git("branch -q -D ralph/c");
+    for args in [
+        vec!["resume"],
+        vec!["loop", "c"],
+        vec!["loop", "c", "--dry-run"],
+    ] {
+        let error = refused(&sandbox, &args);
+        has(
+            &error,
+            "the branch `ralph/c` of the unfinished run of `c` is gone",
+        );
+        has(&error, &format!("`git branch ralph/c {}`", tip.trim()));
+    }
+    // What is printed works.
+    sandbox.git(&format!("branch ralph/c {}", tip.trim()));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 ");
+}
+
+#[test]
+fn a_branch_that_is_gone_is_left_by_a_fresh_start() {
     let sandbox = first_story_done();
     sandbox.git("switch -q main");
     sandbox.git("branch -q -D ralph/c");
-    has(
-        &refused(&sandbox, &["resume"]),
-        "the branch `ralph/c` of the unfinished run of `c` is gone",
-    );
-    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
     assert_eq!(started(&sandbox), "1 1 2 ");
+}
+
+#[test]
+fn a_kept_run_is_resumed_after_a_run_of_another_change() {
+    let sandbox = two_kept_runs();
+    let dry = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0);
+    has(&dry.stdout, "would be resumed");
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(started(&sandbox), "c1 d1 c2 ");
+    assert_eq!(sandbox.branch(), "ralph/c");
+    assert_eq!(
+        sandbox.commits(),
+        ["initial state", "checkpoint: 1", "checkpoint: 2"]
+    );
+    // The other one can still be resumed, too.
+    sandbox.git("switch -q main");
+    sandbox.run(&["loop", "d"]).ends_with(0);
+    assert_eq!(started(&sandbox), "c1 d1 c2 d2 ");
+    assert_eq!(sandbox.branch(), "ralph/d");
+    assert_eq!(sandbox.runs().len(), 2);
+}
+
+#[test]
+fn a_run_that_was_resumed_after_another_one_leads_back_to_where_it_began() {
+    let sandbox = two_kept_runs();
+    let before = everything(&sandbox.repo);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+    assert!(sandbox.exists("story-1.txt") && sandbox.exists("story-2.txt"));
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "ralph/c");
+    sandbox.run(&["finish", "--abandon"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+    // The branch of the run is gone; what is in `.git` otherwise belongs to other tests.
+    let tree = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with(".git/") && !line.ends_with("refs/heads/ralph/c"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(tree(&everything(&sandbox.repo)), tree(&before));
+    // The run that was the last one before is it again.
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "ralph/d");
+    assert_eq!(started(&sandbox), "c1 d1 c2 d2 ");
+}
+
+#[test]
+fn a_refused_start_of_an_earlier_run_leaves_the_last_one() {
+    let sandbox = two_kept_runs();
+    refused(&sandbox, &["loop", "c", "--gate", "no-such-program"]);
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(started(&sandbox), "c1 d1 d2 ");
+    assert_eq!(sandbox.branch(), "ralph/d");
 }
 
 #[test]
@@ -770,16 +861,8 @@ fn a_branch_the_user_has_committed_to_is_never_replaced() {
 
 #[test]
 fn the_branch_of_an_earlier_run_is_replaced_only_by_a_fresh_start() {
-    let sandbox = first_story_done();
-    sandbox.write("openspec/changes/d/tasks.md", TASKS);
-    sandbox.git("switch -q main");
-    sandbox.run(&["loop", "d"]).ends_with(0);
-    sandbox.git("switch -q main");
+    let sandbox = two_kept_runs();
     let tip = sandbox.git("rev-parse ralph/c");
-    let told = refused(&sandbox, &["loop", "c"]);
-    has(&told, "`ralph/c` holds the work of the run ");
-    has(&told, "(1 story done), which is over and cannot be resumed");
-    has(&told, "`git switch ralph/c` to build on it");
     sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);
     sandbox.run(&["undo"]).ends_with(0);
     assert_eq!(sandbox.git("rev-parse ralph/c"), tip);
@@ -822,7 +905,10 @@ fn plans_of_one_name_have_branches_of_their_own() {
         "main\nralph/prd\nralph/prd-json\n"
     );
     // The run of the other plan came in between.
-    has(&refused(&sandbox, &["loop", "PRD.md"]), "`ralph/prd` holds");
+    sandbox.agent(&format!("tasks=PRD.md\n{GOOD}"));
+    sandbox.run(&["loop", "PRD.md"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "ralph/prd");
+    assert_eq!(sandbox.runs().len(), 2);
 }
 
 #[test]

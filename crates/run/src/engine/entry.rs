@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::records::event::{Event, FinishChoice, Outcome, Record};
 use crate::records::file;
 use crate::records::progress::Progress;
-use ralph_base::ids::StoryId;
+use ralph_base::ids::{RunId, StoryId};
 use ralph_base::shell::quoted;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_vault::git::process::Git;
@@ -173,7 +173,10 @@ impl OpenVault {
         if mode.fresh {
             return Ok((self.leave_last(change, mode.on_top)?, Entry::New));
         }
-        let entry = self.entry(change)?;
+        let (entry, run) = self.entry(change)?;
+        if let (Entry::Resume, Some(run)) = (&entry, run) {
+            self.session.recall(&run);
+        }
         if matches!(entry, Entry::Resume)
             && let Some(switched) = self.session.switch_back()?
         {
@@ -222,10 +225,13 @@ impl OpenVault {
         }
     }
 
-    fn entry(&self, change: Option<WantedChange<'_>>) -> Result<Entry, Failure> {
-        let standing = self.standing()?;
+    /// How to start, and the run that this is about.
+    fn entry(&self, change: Option<WantedChange<'_>>) -> Result<(Entry, Option<RunId>), Failure> {
+        let is_wanted = |run: &OpenRun| change.is_some_and(|change| change.is_of(run));
+        let standing = self.standing(is_wanted)?;
         let vault = self.session.vault().vault_folder();
-        entry_by(standing.as_ref(), change, vault)
+        let entry = entry_by(standing.as_ref(), change, vault)?;
+        Ok((entry, standing.map(|it| it.run.run)))
     }
 
     /// The kept run of a change whose branch HEAD is on, if no story is open in it.
@@ -233,13 +239,15 @@ impl OpenVault {
         let is_here = |it: &Standing| {
             it.place == RunPlace::Kept(HeadPlace::OnBranch) && change.is_of(&it.run)
         };
-        let standing = self.standing()?.filter(is_here);
+        let standing = self.standing(|run| change.is_of(run))?.filter(is_here);
         let vault = self.session.vault().vault_folder();
         Ok(standing.and_then(|it| DoneRun::read(&it, vault)))
     }
 
-    fn standing(&self) -> Result<Option<Standing>, Failure> {
-        let mut standing = self.session.vault().standing()?;
+    /// The open run; else the kept one that is wanted, else the last kept one.
+    fn standing(&self, is_wanted: impl Fn(&OpenRun) -> bool) -> Result<Option<Standing>, Failure> {
+        let vault = self.session.vault();
+        let mut standing = vault.standing(|run| is_wanted(&self.here(run.clone())))?;
         if let Some(standing) = &mut standing {
             standing.run = self.here(standing.run.clone());
         }
@@ -253,7 +261,7 @@ impl OpenVault {
         wanted: Option<WantedChange<'_>>,
         on_top: bool,
     ) -> Result<Self, Failure> {
-        let Some(standing) = self.standing()? else {
+        let Some(standing) = self.standing(|_| false)? else {
             return Ok(self);
         };
         let (last, place) = (&standing.run, standing.place);

@@ -14,8 +14,8 @@ use ralph_vault::git::repository::Repository;
 use ralph_vault::look::standing;
 use ralph_vault::store::VaultFolder;
 use ralph_vault::{
-    BranchPlace, BranchRuns, CheckpointError, HeadPlace, Leaving, NewBranch, RunPlace, Standing,
-    branch_obstacle, switch_obstacle,
+    BranchPlace, BranchRuns, CheckpointError, HeadPlace, Leaving, NewBranch, OpenRun, RunPlace,
+    Standing, branch_obstacle, switch_obstacle,
 };
 
 /// What a start would do.
@@ -70,13 +70,15 @@ impl Forecast {
             mode,
         } = question;
         let folder = VaultFolder::folder_for(state, repository);
-        let (standing, runs) = standing(state, repository, git)?;
         let place = place_of(change);
         let wanted = WantedChange {
             name: &change.name,
             place: place.as_deref(),
             change: Some(change),
         };
+        let is_asked_for =
+            |run: &OpenRun| asked == AskedFor::Change && !mode.fresh && wanted.is_of(run);
+        let (standing, runs) = standing(state, repository, git, is_asked_for)?;
         let mut left = None;
         let entry = match &standing {
             Some(standing) if mode.fresh => {

@@ -127,6 +127,8 @@ pub(crate) struct RunState {
     pub current: Option<Current>,
     /// The run that ended last, while its branch may still be asked for.
     pub ended: Option<Ended>,
+    /// Kept runs before that one, the last one on each branch, the newest at the end.
+    shelf: Vec<Current>,
     /// What can be undone, the last one first.
     pub undoable: Vec<Undoable>,
     /// A move that is in progress, and the run it belongs to.
@@ -162,6 +164,50 @@ impl RunState {
     pub(crate) fn kept(&self) -> Option<&Current> {
         let ended = self.ended.as_ref()?;
         (ended.choice == FinishChoice::Keep).then_some(&ended.run)
+    }
+
+    /// The kept runs that can be opened again, the newest first.
+    pub(crate) fn kept_runs(&self) -> impl Iterator<Item = &Current> {
+        let last = self.last_run().map(|run| run.intent.run.clone());
+        let others = self.shelf.iter().rev();
+        let others = others.filter(move |run| Some(&run.intent.run) != last.as_ref());
+        self.kept().into_iter().chain(others)
+    }
+
+    /// Makes a kept run the one that ended last. Returns false if there is none of this id.
+    pub(crate) fn recall(&mut self, run: &RunId) -> bool {
+        if self.kept().is_some_and(|last| last.intent.run == *run) {
+            return true;
+        }
+        let Some(place) = self.shelf.iter().position(|it| it.intent.run == *run) else {
+            return false;
+        };
+        let mut recalled = self.shelf.remove(place);
+        let last = self.ended.take();
+        // To abandon it makes the run that was the last before it the last again; a run that was
+        // started over leads back to the one it replaced.
+        if !recalled.intent.is_started_over() {
+            recalled.followed = last.clone().map(Box::new);
+        }
+        self.shelve(last, &recalled.intent.branch);
+        self.ended = Some(Ended {
+            run: recalled,
+            choice: FinishChoice::Keep,
+        });
+        self.undoable.clear();
+        true
+    }
+
+    /// Remembers the run that ended last before the one on this branch, which replaces any other
+    /// there.
+    fn shelve(&mut self, last: Option<Ended>, branch: &str) {
+        let last = last.filter(|it| it.choice == FinishChoice::Keep);
+        if let Some(Ended { run, .. }) = last {
+            self.shelf
+                .retain(|it| it.intent.branch != run.intent.branch);
+            self.shelf.push(run);
+        }
+        self.shelf.retain(|it| it.intent.branch != branch);
     }
 
     /// The run that ended last and left its work on its branch.
@@ -214,6 +260,7 @@ impl RunState {
 
     fn without_past(&self) -> Self {
         let mut state = self.clone();
+        state.shelf.clear();
         for last in &mut state.undoable {
             last.ended = None;
         }
@@ -242,7 +289,10 @@ impl RunState {
                 self.remember(&line.run, Act::Kept);
                 self.end(FinishChoice::Keep);
             }
-            Step::Reopened => self.reopen(),
+            Step::Reopened => {
+                self.recall(&line.run);
+                self.reopen();
+            }
             Step::MoveIntent { intent } => {
                 self.moving = Some((line.run.clone(), intent.as_ref().clone()));
             }
@@ -283,6 +333,8 @@ impl RunState {
 
     fn end(&mut self, choice: FinishChoice) {
         if let Some(run) = self.current.take() {
+            let last = self.ended.take();
+            self.shelve(last, &run.intent.branch);
             self.ended = Some(Ended { run, choice });
         }
     }

@@ -1,5 +1,7 @@
 //! The run that can be resumed, seen from where HEAD is, and how a fresh start leaves it.
 
+use std::borrow::Cow;
+
 use super::claims::{foreign_commits, is_at_head};
 use super::start_over::origin;
 use crate::error::Result;
@@ -7,7 +9,7 @@ use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs};
 use crate::journal::branches::BranchRun;
-use crate::journal::run_state::{OpenRun, RunState};
+use crate::journal::run_state::{Current, OpenRun, RunState};
 use crate::vault::Vault;
 
 /// The run that can be resumed, and where HEAD is.
@@ -34,8 +36,8 @@ pub enum RunPlace {
     Open(HeadPlace),
     /// Its branch was kept.
     Kept(HeadPlace),
-    /// Its branch was kept, and it is over: the branch is gone, or all of its work is at HEAD, which is
-    /// elsewhere.
+    /// Its branch was kept, and it is over: all of its work is at HEAD, which is elsewhere, or it had
+    /// none and its branch is gone.
     TakenOver,
 }
 
@@ -129,7 +131,8 @@ impl Standing {
         };
         let is_taken_over = || -> Result<bool> {
             match tip {
-                None => Ok(true),
+                // Nothing is lost with a branch whose work is at HEAD, or that had none.
+                None => Ok(left.stories.is_empty() || is_at_head(git, head, left.tip)?),
                 Some(tip) => Ok(!left.stories.is_empty() && is_at_head(git, head, tip)?),
             }
         };
@@ -155,10 +158,26 @@ impl Standing {
     }
 }
 
+impl RunState {
+    /// The same with the newest kept run that is wanted as the last one, unless a run is open.
+    pub(crate) fn with_last(&self, is_wanted: impl Fn(&OpenRun) -> bool) -> Cow<'_, Self> {
+        let mut kept = self.kept_runs().map(Current::to_open_run);
+        let found = kept.find(is_wanted).filter(|_| self.current.is_none());
+        let Some(found) = found else {
+            return Cow::Borrowed(self);
+        };
+        let mut state = self.clone();
+        state.recall(&found.run);
+        Cow::Owned(state)
+    }
+}
+
 impl Vault {
-    /// The run that can be resumed, and where HEAD is.
-    pub fn standing(&self) -> Result<Option<Standing>> {
+    /// The run that can be resumed, and where HEAD is: the open one; else the kept one that is wanted,
+    /// else the last one that was kept.
+    pub fn standing(&self, is_wanted: impl Fn(&OpenRun) -> bool) -> Result<Option<Standing>> {
         let (refs, head) = self.repo.observe()?;
-        Standing::of(&self.log.state, &refs, &head, &self.repo.gits.user)
+        let state = self.log.state.with_last(is_wanted);
+        Standing::of(&state, &refs, &head, &self.repo.gits.user)
     }
 }
