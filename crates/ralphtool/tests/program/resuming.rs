@@ -846,6 +846,24 @@ fn a_branch_that_no_run_made_is_never_replaced() {
 }
 
 #[test]
+fn the_branch_of_a_run_in_another_work_tree_is_not_said_to_be_one_of_no_run() {
+    let sandbox = first_story_done();
+    sandbox.git("switch -q main");
+    sandbox.git("worktree add -q -b side ../other");
+    let other = sandbox.root.join("other").display().to_string();
+    for flags in [&[][..], &["--dry-run"], &["--fresh"]] {
+        let args = [&["-C", &other, "loop", "c"], flags].concat();
+        assert_eq!(
+            refused(&sandbox, &args),
+            "error: the branch `ralph/c` is that of a run in the work tree `ROOT/repo`; it is never \
+             replaced\n  hint: `ralphtool -C ROOT/repo status` says how it stands\n"
+        );
+    }
+    sandbox.run(&["resume"]).ends_with(0);
+    assert_eq!(started(&sandbox), "1 2 ");
+}
+
+#[test]
 fn a_branch_the_user_has_committed_to_is_never_replaced() {
     let sandbox = first_story_done();
     sandbox.git("commit -q --allow-empty -m mine");
@@ -989,6 +1007,31 @@ fn a_fresh_start_that_is_killed_anywhere_is_undone_by_undo() {
         sandbox.run_killed(command(&sandbox, &FRESH), Some(kill));
         let undone = sandbox.run(&["undo"]);
         assert_eq!(seen(&sandbox), before, "point {number}: {}", undone.stderr);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fresh_start_that_is_refused_and_killed_anywhere_is_undone_by_undo() {
+    let wrong = ["loop", "c", "--fresh", "--story", "9"];
+    let (sandbox, _) = half_done();
+    let (_, measured) = sandbox.run_measured(command(&sandbox, &wrong));
+    for number in some_of(measured.points) {
+        let (sandbox, before) = half_done();
+        let kill = sandbox::Kill::AtPoint {
+            number,
+            with_children: true,
+        };
+        sandbox.run_killed(command(&sandbox, &wrong), Some(kill));
+        // It repairs what was interrupted, and then refuses.
+        sandbox.run(&["rewind", "none"]).ends_with(2);
+        if seen(&sandbox) != before {
+            sandbox.run(&["undo"]).ends_with(0);
+        }
+        assert_eq!(seen(&sandbox), before, "point {number}");
+        sandbox.agent(GOOD);
+        sandbox.run(&["resume"]).ends_with(0);
+        assert_eq!(sandbox.tasks_now(), TASKS.replace("[ ]", "[x]"));
     }
 }
 

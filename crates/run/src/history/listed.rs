@@ -79,6 +79,7 @@ pub fn last_runs(
     let branches = Branches {
         repository,
         git: repository.git(REPAIR_TIMEOUT),
+        vault,
         runs: branch_runs(vault)?,
     };
     for past in journal.last_first() {
@@ -105,6 +106,7 @@ pub fn last_runs(
 struct Branches<'a> {
     repository: &'a Repository,
     git: Git,
+    vault: &'a Path,
     runs: BranchRuns,
 }
 
@@ -122,6 +124,7 @@ impl Branches<'_> {
             repository: self.repository,
             git: &self.git,
             runs: &self.runs,
+            vault: self.vault,
             head: None,
         };
         let wanted = NewBranch {

@@ -160,6 +160,7 @@ impl Forecast {
             repository: question.repository,
             git: question.git,
             runs: &self.runs,
+            vault: &VaultFolder::folder_for(question.state, question.repository),
             head: match &self.leaving {
                 Some(Leaving::GoBack(head)) => Some(head),
                 _ => None,

@@ -3,12 +3,15 @@
 
 use std::path::Path;
 
+use super::preflight::other_work_trees;
 use super::trial_merge::merge_brings_nothing;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
-use crate::git::repository::{Head, Refs, short};
+use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::branches::{BranchRun, BranchRuns};
+use crate::look::branch_runs;
+use crate::store::named_after;
 use ralph_base::shell::quoted;
 
 /// The branch of a run that is to begin.
@@ -33,6 +36,9 @@ pub(crate) struct Claims<'a> {
     pub head: &'a Head,
     /// The runs that made branches.
     pub runs: &'a BranchRuns,
+    pub repository: &'a Repository,
+    /// The folder of this work tree's vault.
+    pub vault: &'a Path,
 }
 
 impl Claims<'_> {
@@ -44,6 +50,7 @@ impl Claims<'_> {
             refs,
             head,
             runs,
+            ..
         } = self;
         let place = match head {
             Head::Branch { name, .. } => short(name),
@@ -54,7 +61,7 @@ impl Claims<'_> {
         }
         if let Some(tip) = refs.get(&format!("refs/heads/{}", wanted.name)) {
             match runs.on(wanted.name) {
-                None => return Err(foreign(wanted.name)),
+                None => return Err(self.foreign(wanted.name, *tip)?),
                 Some(run) if run.tip != *tip => {
                     return Err(foreign_commits(run, wanted.name, head));
                 }
@@ -67,6 +74,18 @@ impl Claims<'_> {
             Some(other) => Err(on_other(place, wanted, other)),
             None => Ok(()),
         }
+    }
+
+    /// The branch is the user's, or that of a run in another work tree.
+    fn foreign(self, branch: &str, tip: ObjectId) -> Result<CheckpointError> {
+        for other in other_work_trees(self.repository, self.git)? {
+            let name = named_after(&other.folder);
+            let runs = branch_runs(&self.vault.with_file_name(name))?;
+            if runs.on(branch).is_some_and(|run| run.tip == tip) {
+                return Ok(in_other_work_tree(branch, &other.folder));
+            }
+        }
+        Ok(foreign(branch))
     }
 }
 
@@ -85,6 +104,20 @@ fn foreign(branch: &str) -> CheckpointError {
             "the branch `{branch}` was not made by a run in this work tree; it is never replaced"
         ),
         format!("rename it: {}", rename(branch)),
+    )
+}
+
+/// A run of another work tree made the branch, and may be resumed there.
+fn in_other_work_tree(branch: &str, folder: &Path) -> CheckpointError {
+    CheckpointError::refused(
+        format!(
+            "the branch `{branch}` is that of a run in the work tree `{}`; it is never replaced",
+            folder.display()
+        ),
+        format!(
+            "`ralphtool -C {} status` says how it stands",
+            quoted(folder)
+        ),
     )
 }
 

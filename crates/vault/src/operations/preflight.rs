@@ -1,6 +1,6 @@
 //! Preflight: everything that would make a run impossible is found before anything is touched.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Result};
@@ -55,6 +55,8 @@ impl Vault {
                 refs: &refs,
                 head: &head,
                 runs: &self.branch_runs()?,
+                repository,
+                vault: vault.folder(),
             };
             claims.refuse(wanted)?;
         }
@@ -138,6 +140,8 @@ pub struct BranchPlace<'a> {
     pub runs: &'a BranchRuns,
     /// Where HEAD would be, if the start moves it.
     pub head: Option<&'a Head>,
+    /// The folder of this work tree's vault.
+    pub vault: &'a Path,
 }
 
 /// Why the branch of a run cannot be made, or must not be. Needs no vault and makes none.
@@ -147,6 +151,7 @@ pub fn branch_obstacle(place: BranchPlace<'_>, wanted: &NewBranch<'_>) -> Result
         git,
         runs,
         head,
+        vault,
     } = place;
     refuse_name(git, wanted.name)?;
     refuse_other_work_tree(repository, git, wanted.name)?;
@@ -157,6 +162,8 @@ pub fn branch_obstacle(place: BranchPlace<'_>, wanted: &NewBranch<'_>) -> Result
         refs,
         head: head.unwrap_or(&now),
         runs,
+        repository,
+        vault,
     };
     claims.refuse(wanted)
 }
@@ -203,26 +210,47 @@ pub(super) fn refuse_other_work_tree(
     git: &Git,
     branch: &str,
 ) -> Result<()> {
+    let mut others = other_work_trees(repository, git)?.into_iter();
+    let Some(other) = others.find(|other| other.branch.as_deref() == Some(branch)) else {
+        return Ok(());
+    };
+    let folder = other.folder.display();
+    Err(CheckpointError::refused(
+        format!("`{branch}` is checked out in another work tree: `{folder}`"),
+        format!("switch that one away, or run `ralphtool -C {folder} loop`"),
+    ))
+}
+
+/// Another work tree of the repository.
+pub(super) struct OtherWorkTree {
+    pub folder: PathBuf,
+    /// Short name of the branch HEAD is on there.
+    pub branch: Option<String>,
+}
+
+/// The other work trees of a repository.
+pub(super) fn other_work_trees(repository: &Repository, git: &Git) -> Result<Vec<OtherWorkTree>> {
     let has_others = repository.common_dir.join("worktrees").exists();
     if !has_others && repository.git_dir == repository.common_dir {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let listing = git.run(["worktree", "list", "--porcelain", "-z"])?;
-    let wanted = format!("branch refs/heads/{branch}");
-    let mut folder = String::new();
+    let mut found: Vec<OtherWorkTree> = Vec::new();
     for line in nul_separated(&listing) {
         let line = String::from_utf8_lossy(line);
         if let Some(path) = line.strip_prefix("worktree ") {
-            path.clone_into(&mut folder);
+            found.push(OtherWorkTree {
+                folder: path.into(),
+                branch: None,
+            });
         }
-        if line == wanted && Path::new(&folder) != repository.work_tree {
-            return Err(CheckpointError::refused(
-                format!("`{branch}` is checked out in another work tree: `{folder}`"),
-                format!("switch that one away, or run `ralphtool -C {folder} loop`"),
-            ));
+        let branch = line.strip_prefix("branch refs/heads/");
+        if let (Some(last), Some(branch)) = (found.last_mut(), branch) {
+            last.branch = Some(branch.to_owned());
         }
     }
-    Ok(())
+    found.retain(|other| other.folder != repository.work_tree);
+    Ok(found)
 }
 
 /// A prompt or an editor that asks git for the state of the tree holds the index for a moment.

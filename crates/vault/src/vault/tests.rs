@@ -11,6 +11,7 @@ mod meanwhile;
 mod merges;
 mod outage;
 mod shown;
+mod start_over;
 mod users_git;
 
 use std::collections::BTreeMap;
