@@ -89,7 +89,7 @@ struct Row {
 
 impl Row {
     fn of(change: ChangeSummary, runs: &LastRuns) -> Self {
-        let last_run = runs.get(&change.name).cloned();
+        let last_run = runs.of(&change).cloned();
         let standing = ChangeStanding::of(&change, last_run.as_ref());
         Self {
             style: style(standing.tone),
@@ -188,7 +188,7 @@ mod tests {
     use ralph_plan::change::SourceKind;
 
     fn plain(changes: Vec<ChangeSummary>) -> Vec<Row> {
-        let runs = LastRuns::new();
+        let runs = LastRuns::default();
         changes.into_iter().map(|it| Row::of(it, &runs)).collect()
     }
 

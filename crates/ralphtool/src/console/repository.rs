@@ -51,7 +51,7 @@ pub(crate) fn last_runs_of(context: &Context) -> Result<LastRuns, Failure> {
             let vault = context.vault(&repository)?;
             last_runs(&repository, &vault, &TimeZone::system())
         }
-        Err(_) => Ok(LastRuns::new()),
+        Err(_) => Ok(LastRuns::default()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The changes of a repository with the last run of each: what `list` and the changes screen show.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::tz::TimeZone;
@@ -13,7 +12,9 @@ use crate::records::event::FinishChoice;
 use crate::records::progress::Progress;
 use crate::records::state::RunState;
 use crate::records::summary::RunSummary;
+use ralph_plan::source::folder_of_plan;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
+use ralph_vault::gc::policy::PastRun;
 use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
 use ralph_vault::look::branch_runs;
@@ -25,16 +26,63 @@ pub struct LastRun {
     /// The run.
     #[serde(flatten)]
     pub run: RunSummary,
-    /// It has begun and not been finished.
-    pub open: bool,
-    /// It was kept, and can be resumed or finished in another way.
-    pub kept: bool,
-    /// It is over, and its branch holds work that is not at HEAD: a new run is refused.
-    pub holds_work: bool,
+    /// Whether a new run may follow it.
+    pub hold: Hold,
+    /// It is the one that `resume` and `finish` mean.
+    #[serde(skip)]
+    pub is_last: bool,
+    /// Where its plan is read from.
+    #[serde(skip)]
+    pub plan: Option<String>,
 }
 
-/// The last run of each change, by the name of the change.
-pub type LastRuns = BTreeMap<String, LastRun>;
+/// What a run leaves to a new run of its change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// It has begun and not been finished.
+    Open,
+    /// It was kept, and is resumed, or finished in another way.
+    Kept,
+    /// It is over, and its branch holds work that is not at HEAD: a new run is refused.
+    Work,
+    /// It is over.
+    Nothing,
+}
+
+/// The last run of each change.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LastRuns(Vec<LastRun>);
+
+impl LastRuns {
+    /// Those of changes that each have one run here.
+    pub const fn new(runs: Vec<LastRun>) -> Self {
+        Self(runs)
+    }
+
+    /// The last run of a change. Plans in several places can have one name.
+    pub fn of(&self, change: &ChangeSummary) -> Option<&LastRun> {
+        let mut runs = self.0.iter();
+        runs.find(|last| last.is_of(change))
+    }
+
+    fn has(&self, past: &PastRun) -> bool {
+        let is_same = |it: &LastRun| it.run.change == past.change && it.plan == past.plan;
+        self.0.iter().any(is_same)
+    }
+}
+
+impl LastRun {
+    fn is_of(&self, change: &ChangeSummary) -> bool {
+        // Old journals do not say where the plan is.
+        let is_there = |plan: &String| {
+            let plan = Path::new(plan);
+            let folder = folder_of_plan(plan, &change.name);
+            plan.ends_with(&change.path) || folder.ends_with(&change.path)
+        };
+        self.run.change == change.name && self.plan.as_ref().is_none_or(is_there)
+    }
+}
 
 /// How a word is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +121,9 @@ pub fn last_runs(
     zone: &TimeZone,
 ) -> Result<LastRuns, Failure> {
     let Some(journal) = look_at_journal(repository, vault)? else {
-        return Ok(LastRuns::new());
+        return Ok(LastRuns::default());
     };
-    let mut found = LastRuns::new();
+    let mut found = LastRuns::default();
     let branches = Branches {
         repository,
         git: repository.git(REPAIR_TIMEOUT),
@@ -83,21 +131,28 @@ pub fn last_runs(
         runs: branch_runs(vault)?,
     };
     for past in journal.last_first() {
-        if found.contains_key(&past.change) {
+        if found.has(past) {
             continue;
         }
         let place = journal.place(&past.run);
         let progress = Progress::of(&read_run(vault, &past.run));
         let run = RunSummary::of(past.clone(), &progress, place, zone);
-        let kept = journal.is_kept(&run.run);
-        let is_over = !place.is_open && !kept;
+        let hold = if place.is_open {
+            Hold::Open
+        } else if journal.is_kept(&run.run) {
+            Hold::Kept
+        } else if branches.hold_work_of(&run) {
+            Hold::Work
+        } else {
+            Hold::Nothing
+        };
         let last = LastRun {
-            open: place.is_open,
-            kept,
-            holds_work: is_over && branches.hold_work_of(&run),
+            hold,
+            is_last: found.0.is_empty(),
+            plan: past.plan.clone(),
             run,
         };
-        found.insert(past.change.clone(), last);
+        found.0.push(last);
     }
     Ok(found)
 }
@@ -141,20 +196,20 @@ impl ChangeStanding {
     /// Where a change stands: its last run, as long as it is not over, else its plan.
     pub fn of(change: &ChangeSummary, last: Option<&LastRun>) -> Self {
         match last {
-            Some(last) if last.open || last.kept || last.run.state.is_live() => {
-                Self::of_run(change, last)
-            }
-            Some(last) if last.holds_work && change.state == ChangeState::Open => {
-                Self::of_work(last)
-            }
-            _ => Self::of_plan(&change.state),
+            Some(last) if last.run.state.is_live() => Self::of_run(change, last),
+            Some(last) => match last.hold {
+                Hold::Open | Hold::Kept => Self::of_run(change, last),
+                Hold::Work if change.state == ChangeState::Open => Self::of_work(last),
+                Hold::Work | Hold::Nothing => Self::of_plan(&change.state),
+            },
+            None => Self::of_plan(&change.state),
         }
     }
 
     fn of_run(change: &ChangeSummary, last: &LastRun) -> Self {
         let state = last.run.state;
         let mut short = last.run.with_warnings(state.word());
-        if last.kept {
+        if last.hold == Hold::Kept {
             short.push_str(", kept");
         }
         let mut words = short.clone();
@@ -169,6 +224,7 @@ impl ChangeStanding {
         let is_left = stories.open + stories.skipped > 0;
         let next = match state {
             _ if state.is_live() => Some("attach"),
+            _ if !last.is_last => Some("loop"),
             RunState::Interrupted => Some("resume"),
             _ if is_left => Some("resume"),
             _ => Some("finish"),

@@ -54,9 +54,9 @@ impl Journal {
         self.look.last_run().into_iter().chain(self.begun())
     }
 
-    /// Whether the branch of a run was kept last, so that it can be resumed.
+    /// Whether the branch of a run was kept, so that it can be resumed.
     pub(super) fn is_kept(&self, run: &RunId) -> bool {
-        self.look.open.is_none() && self.look.kept_run.as_ref() == Some(run)
+        self.look.open.is_none() && self.look.kept_runs.contains(run)
     }
 
     /// What is known of a run.

@@ -27,6 +27,8 @@ pub enum Standing {
 pub struct PastRun {
     pub run: RunId,
     pub change: String,
+    /// Where its plan is read from, where that is known.
+    pub plan: Option<String>,
     /// When its first step was written.
     pub began: Timestamp,
     /// When its last step was written.
@@ -213,6 +215,7 @@ mod tests {
         PastRun {
             run: RunId(id.to_owned()),
             change: "c".to_owned(),
+            plan: None,
             began: ended,
             ended,
             attempts: 1,

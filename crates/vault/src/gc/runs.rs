@@ -19,7 +19,10 @@ pub(crate) fn of_journal(lines: &[Line], state: &RunState) -> Vec<PastRun> {
         let run = &mut runs[index];
         run.ended = line.at;
         match &line.step {
-            Step::BeginIntent { intent } => run.change.clone_from(&intent.change),
+            Step::BeginIntent { intent } => {
+                run.change.clone_from(&intent.change);
+                run.plan.clone_from(&intent.plan);
+            }
             Step::AttemptStarted { .. } => run.attempts += 1,
             Step::BeginTakenBack => run.standing = Standing::TakenBack,
             _ => {}
@@ -40,6 +43,7 @@ fn begun(line: &Line, needed: &[RunId]) -> PastRun {
     PastRun {
         run: line.run.clone(),
         change: String::new(),
+        plan: None,
         began: line.at,
         ended: line.at,
         attempts: 0,

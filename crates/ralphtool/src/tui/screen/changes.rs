@@ -342,7 +342,7 @@ impl Changes {
     /// The last run of a change.
     fn last_run(&self, row: &ChangeSummary) -> Option<&LastRun> {
         match &self.found {
-            Some(Ok(found)) => found.runs.get(&row.name),
+            Some(Ok(found)) => found.runs.of(row),
             _ => None,
         }
     }

@@ -114,7 +114,7 @@ fn empty(stage: &mut Stage) {
     stage.world.changes = Ok(ChangesFound {
         folder: "/home/me/project/openspec/changes".to_owned(),
         rows: Vec::new(),
-        runs: LastRuns::new(),
+        runs: LastRuns::default(),
     });
     list(stage);
 }

@@ -12,7 +12,7 @@ use ralph_base::ids::RunId;
 use ralph_plan::change::{Change, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
-use ralph_run::history::listed::{LastRun, LastRuns};
+use ralph_run::history::listed::{Hold, LastRun, LastRuns};
 use ralph_run::preview::Remark;
 use ralph_run::records::counts::StoryCounts;
 use ralph_run::records::event::FinishChoice;
@@ -209,11 +209,11 @@ pub(in crate::tui) fn last_runs(
     };
     let last = LastRun {
         run,
-        open: !is_kept,
-        kept: is_kept,
-        holds_work: false,
+        hold: if is_kept { Hold::Kept } else { Hold::Open },
+        is_last: true,
+        plan: None,
     };
-    [(change.to_owned(), last)].into()
+    LastRuns::new(vec![last])
 }
 
 const TASKS: &str = "\

@@ -49,7 +49,7 @@ fn whether_work_was_taken_over_is_asked_without_objects_drivers_and_filters() {
     let checkpoints = taken_over(&yard);
     let trace = spy_on_merges(&yard);
     let before = objects(&yard);
-    let standing = checkpoints.standing().unwrap().unwrap();
+    let standing = checkpoints.standing(|_| false).unwrap().unwrap();
     assert_eq!(standing.place, RunPlace::TakenOver);
     checkpoints.preflight(&branch_c()).unwrap();
     assert_eq!(objects(&yard), before);
@@ -78,7 +78,7 @@ fn whether_work_was_taken_over_is_known_in_a_shallow_linked_work_tree_of_sha256(
         ..yard
     };
     let checkpoints = taken_over(&yard);
-    let standing = checkpoints.standing().unwrap().unwrap();
+    let standing = checkpoints.standing(|_| false).unwrap().unwrap();
     assert_eq!(standing.place, RunPlace::TakenOver);
 }
 
