@@ -33,7 +33,8 @@ impl App {
             Some(Action::Redraw) => return self.request = Some(Request::Redraw),
             _ => {}
         }
-        if !is_meant {
+        // To go back to the run chooses nothing.
+        if !is_meant && action != Some(Action::Back) {
             return self.refuse_early(action);
         }
         if self.error.take().is_some() {

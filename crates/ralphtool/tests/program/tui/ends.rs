@@ -63,16 +63,16 @@ fn the_choice_is_made_with_arrows_too() {
     let is_selected = |line: &str| line.trim_start().starts_with('▌');
     let screen = terminal.screen();
     assert!(!screen.lines().any(is_selected), "{screen}");
-    terminal.key(Key::Down);
-    terminal.waits_for("▌ c  Cleanup");
+    // Keys select only after a moment without keys.
+    presses_until(&terminal, Key::Char('g'), "the first choice", || {
+        terminal.screen().contains("▌ c  Cleanup")
+    });
     terminal.key(Key::Down);
     terminal.waits_for("▌ b  Keep");
     terminal.key(Key::Up);
     terminal.waits_for("▌ c  Cleanup");
-    // Moving about is free; a choice needs a moment without keys.
-    presses_until(&terminal, Key::Enter, "the question", || {
-        terminal.screen().contains("Clean up?")
-    });
+    terminal.key(Key::Enter);
+    terminal.waits_for("Clean up?");
     terminal.keys("y");
     terminal.waits_for("Changes ready on main (uncommitted)");
     terminal.keys("q");

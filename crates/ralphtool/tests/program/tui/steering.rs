@@ -210,7 +210,7 @@ fn a_wait_for_a_limit_counts_down_and_can_be_cut_short() {
     });
     release(&sandbox, "free");
     // The first wait may still be on the screen.
-    terminal.waits_for("✗ 2 the agent hit");
+    terminal.waits_for("‖ 2 the agent hit");
     terminal.waits_for("⏳ until");
     terminal.keys("r");
     cleans_up(terminal, 0);

@@ -51,7 +51,7 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
     terminal.waits_until(|screen| screen.contains("retries    4 *"));
     terminal.key(Key::Down);
     terminal.key(Key::Enter);
-    terminal.waits_for("shell line of the gate:");
+    terminal.waits_for("a shell line, such as");
     terminal.keys("test -e a.txt");
     terminal.key(Key::Enter);
     terminal.waits_for("☑ test -e a.txt");
