@@ -347,7 +347,13 @@ pub(crate) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
         // Says that there is no plan at all, and the ways to one.
         source::find_root(around)?;
     }
-    ready.retain(|row| row.state == ChangeState::Open);
+    // One that is still a template is refused with what to edit, unless another can be run.
+    let has_open = ready.iter().any(|row| row.state == ChangeState::Open);
+    ready.retain(|row| match row.state {
+        ChangeState::Open => true,
+        ChangeState::Template => !has_open,
+        _ => false,
+    });
     let current = source::current_feature(around)?;
     let is_current = |row: &&ChangeSummary| {
         row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name)

@@ -119,8 +119,10 @@ pub(super) enum Command {
     ///
     /// Makes a repository with a change of three stories in the folder for temporary files and runs
     /// the real loop in it: on a terminal on the screen, at a speed you can follow, elsewhere as a
-    /// log. The agent is part of this program: no key, no network. Nothing is written outside that
-    /// folder. In it, `log`, `attempts`, `status`, `undo` and `finish` work as in any repository.
+    /// log. The agent is part of this program: no key, no network. In that repository `log`,
+    /// `attempts`, `status`, `undo` and `finish` work as in any other. Nothing is written outside of
+    /// it but ralphtool's private files, in `~/.local/state/ralphtool` (or
+    /// `$XDG_STATE_HOME/ralphtool`); at the end the demo prints the command that removes both.
     ///
     /// The same agent works on a change of yours with `ralphtool loop CHANGE --agent demo`. There it
     /// implements nothing: it adds a line to `DEMO.md` for each story and ticks its boxes, which
@@ -142,7 +144,7 @@ pub(super) enum Command {
     /// on a terminal, and refuse elsewhere. This shows all of it and asks. A file that only sets
     /// retries, budgets and the like needs no permission, nor does your own configuration.
     Trust(trust::TrustArguments),
-    /// Check git, the repository, the vault, the configuration, the agents and the changes
+    /// Check git, the settings, the gates, the agents, the plan and private files
     ///
     /// Shows what would keep a run from starting, what an interrupted run left behind and what the
     /// next start does about it. Changes nothing in the repository.

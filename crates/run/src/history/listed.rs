@@ -138,6 +138,7 @@ impl ChangeStanding {
     fn of_plan(state: &ChangeState) -> Self {
         let (words, tone, next) = match state {
             ChangeState::Open => ("ready", Tone::Ready, Some("loop")),
+            ChangeState::Template => ("template", Tone::Warning, None),
             ChangeState::Done => ("done", Tone::Good, None),
             ChangeState::Deferred => ("deferred", Tone::Quiet, None),
             ChangeState::NoTasks => ("no tasks", Tone::Quiet, None),

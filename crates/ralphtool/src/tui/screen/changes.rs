@@ -338,6 +338,13 @@ impl Changes {
         };
         let (text, style) = match &row.state {
             ChangeState::Unreadable { reason } => (format!("unreadable: {}", clean(reason)), BAD),
+            ChangeState::Template => (
+                format!(
+                    "not written yet: replace each TODO in {}/tasks.md",
+                    clean(&row.path)
+                ),
+                WARN,
+            ),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
             // The path tells it from another change of the same name.
             _ if row.target != row.name => (clean(&row.target), DIM),

@@ -7,6 +7,9 @@ use crate::records::event::{GateResult, Outcome, red_since_before};
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
 
+/// The code of the warning about files that are still from the template.
+const TEMPLATE: &str = "template";
+
 impl Progress {
     /// What keeps the work of this run from being verified by gates, in words; none where gates
     /// verify it.
@@ -28,7 +31,18 @@ impl Progress {
         };
         let unverified = self.unverified().filter(|_| !is_said);
         let findings = self.findings().map(Warning::with_story);
-        unverified.into_iter().chain(findings).collect()
+        let plan = self.template_warning().map(|it| it.message.clone());
+        unverified.into_iter().chain(plan).chain(findings).collect()
+    }
+
+    /// Whether a warning is among the alerts.
+    pub fn is_alert(&self, warning: &Warning) -> bool {
+        warning.code == TEMPLATE || self.findings().any(|finding| finding == warning)
+    }
+
+    /// What of the plan was still from the template when the last part of the run began.
+    fn template_warning(&self) -> Option<&Warning> {
+        self.warnings.iter().rfind(|it| it.code == TEMPLATE)
     }
 
     /// Warnings without notes.
