@@ -345,6 +345,50 @@ fn the_demo_agent_writes_one_line_per_story_on_any_other_change() {
     );
 }
 
+/// A line of a log without what differs from run to run: ids and durations.
+fn neutral(line: &str) -> String {
+    let is_hash = |word: &str| word.len() == 10 && word.chars().all(|c| c.is_ascii_hexdigit());
+    let is_run = |word: &str| word.len() == 20 && word.starts_with("20");
+    let is_time = |word: &str| word.len() == 4 && word.ends_with('s') && word.contains('.');
+    let words = line.split(' ').map(|word| match word {
+        word if is_hash(word) => "HASH",
+        word if is_run(word) => "RUN",
+        word if is_time(word) => "TIME",
+        word => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_log_in_the_readme_is_what_the_demo_prints() {
+    let world = World::new();
+    let said = text(&ok(world.ralphtool(&["demo", "--no-tui"]).output().unwrap()).stdout);
+    // Each line of the log begins with its time.
+    let printed = said.lines().map(|line| match line.split_once("Z ") {
+        Some((time, rest)) if time.starts_with("20") => neutral(rest),
+        _ => neutral(line),
+    });
+    let mut printed = printed.collect::<Vec<_>>().into_iter();
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let (_, sample) = readme.split_once("```text\n").unwrap();
+    let (sample, _) = sample.split_once("```").unwrap();
+    let mut may_skip = false;
+    for line in sample.lines() {
+        if line == "…" {
+            may_skip = true;
+            continue;
+        }
+        let line = neutral(line);
+        if may_skip || line.starts_with("run ") {
+            assert!(printed.any(|it| it == line), "`{line}` is not in {said}");
+        } else {
+            assert_eq!(printed.next(), Some(line), "{said}");
+        }
+        may_skip = false;
+    }
+}
+
 #[test]
 fn the_demo_agent_refuses_to_run_by_hand() {
     let output = World::new().ralphtool(&["__demo-agent"]).output().unwrap();
