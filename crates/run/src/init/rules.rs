@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Kind::{Format, Lint, Tests, Types};
-use super::survey::VIRTUAL_ENVIRONMENTS;
 use super::{Candidate, Fallback, Folder, Kind};
 
 /// A command, and what a folder must have for it to be proposed.
@@ -52,6 +51,9 @@ const VITEST: &str = "vitest.config.ts|vitest.config.js|vitest.config.mts|vitest
 const JEST: &str = "jest.config.ts|jest.config.js|jest.config.cjs|jest.config.mjs|\
     package.json#/jest|package.json#/devDependencies/jest|package.json#/dependencies/jest";
 const TOX: &str = "tox.ini~[tox]|tox.ini~[testenv|pyproject.toml~[tool.tox";
+
+/// Where a virtual environment of Python has its programs.
+pub(super) const VIRTUAL_ENVIRONMENTS: [&str; 2] = [".venv/bin/", "venv/bin/"];
 
 /// Stands for what runs a command in the project's environment.
 const PYTHON: &str = "{python}";

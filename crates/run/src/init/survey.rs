@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::agent::find_program;
-use crate::init::rules::is_python_test;
+use crate::init::rules::{VIRTUAL_ENVIRONMENTS, is_python_test};
 use crate::init::{Candidate, Folder};
 use ralph_agents::adapters::ADAPTERS;
 use ralph_base::files::{FileError, Tried as _};
@@ -21,9 +21,6 @@ const SKIPPED: &str = "node_modules target vendor third_party dist build out ven
 const MAX_BYTES: u64 = 1 << 20;
 
 const MAX_FOLDERS: usize = 60;
-
-/// Where a virtual environment of Python has its programs.
-pub(super) const VIRTUAL_ENVIRONMENTS: [&str; 2] = [".venv/bin/", "venv/bin/"];
 
 /// Where a project of Python usually has its tests.
 const TEST_FOLDERS: [&str; 2] = ["tests/", "test/"];
