@@ -85,7 +85,7 @@ impl<'a> RunRequest<'a> {
         }
         let nothing = || {
             Failure::refused("there is no run to resume here")
-                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("start one with `ralphtool run CHANGE`")
                 .hint("`ralphtool undo` restores one that was cleaned up or abandoned")
         };
         find()?.ok_or_else(nothing).map(Some)

@@ -47,7 +47,7 @@ async fn start(request: &RunRequest<'_>, context: &Context) -> Result<ExitCode, 
         LaunchOutcome::DoneElsewhere(text, mut lines) => {
             lines.push(text);
             lines.push("`ralphtool finish --cleanup` brings the work to your branch".to_owned());
-            lines.push("`ralphtool loop CHANGE --fresh` starts over".to_owned());
+            lines.push("`ralphtool run CHANGE --fresh` starts over".to_owned());
             nothing_to_run(&lines, request.flags)
         }
         // Only a screen is answered so.

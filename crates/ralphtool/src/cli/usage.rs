@@ -15,9 +15,9 @@ const RUN: &str = "run";
 
 /// What people type for a command of another name, and the command.
 const OTHER_NAMES: [(&str, &str); 14] = [
-    ("start", "ralphtool loop"),
+    ("start", "ralphtool run"),
     ("continue", "ralphtool resume"),
-    ("restart", "ralphtool loop --fresh"),
+    ("restart", "ralphtool run --fresh"),
     ("watch", "ralphtool attach"),
     ("history", "ralphtool log"),
     ("runs", "ralphtool log"),

@@ -349,7 +349,10 @@ fn the_demo_agent_writes_one_line_per_story_on_any_other_change() {
 fn neutral(line: &str) -> String {
     let is_hash = |word: &str| word.len() == 10 && word.chars().all(|c| c.is_ascii_hexdigit());
     let is_run = |word: &str| word.len() == 20 && word.starts_with("20");
-    let is_time = |word: &str| word.len() == 4 && word.ends_with('s') && word.contains('.');
+    let is_time = |word: &str| {
+        let number = word.strip_suffix('s').filter(|it| !it.is_empty());
+        number.is_some_and(|it| it.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    };
     let words = line.split(' ').map(|word| match word {
         word if is_hash(word) => "HASH",
         word if is_run(word) => "RUN",

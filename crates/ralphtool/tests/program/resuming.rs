@@ -118,7 +118,7 @@ fn uncommitted_changes_go_along_or_stop_the_switch_as_in_git() {
         has(
             &told,
             "commit or stash these changes, then `ralphtool resume`; or \
-             `ralphtool loop c --fresh` starts over from `main`",
+             `ralphtool run c --fresh` starts over from `main`",
         );
     }
 }
@@ -161,7 +161,7 @@ fn a_change_whose_run_is_done_is_not_done_again() {
         output.stdout,
         "`c`: all 2 stories are done, on `ralph/c`\n\
          `ralphtool finish --cleanup` brings the work to your branch\n\
-         `ralphtool loop CHANGE --fresh` starts over\n"
+         `ralphtool run CHANGE --fresh` starts over\n"
     );
     assert_eq!(seen(&sandbox), before);
     assert_eq!(started(&sandbox), "1 2 ");
@@ -391,7 +391,7 @@ fn a_run_is_not_built_on_the_branch_of_another_by_accident() {
     assert_eq!(
         refused(&sandbox, &["loop", "d"]),
         "error: HEAD is on `ralph/c`, the branch of a run of `c`: `d` would be built on top of it\n  \
-         hint: `git switch main` first, to start without that work; or `ralphtool loop d --on-top`\n"
+         hint: `git switch main` first, to start without that work; or `ralphtool run d --on-top`\n"
     );
     let done = seen(&sandbox);
     let output = sandbox.run(&["loop", "d", "--on-top"]).ends_with(0);

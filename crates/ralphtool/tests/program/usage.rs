@@ -118,7 +118,7 @@ fn every_shell_has_completions_and_every_command_a_manual_page() {
             .contains(".TH ralphtool 1")
     );
     for name in [
-        "loop",
+        "run",
         "list",
         "show",
         "prompt",

@@ -76,7 +76,7 @@ fn gone(run: &Current, branch: &str) -> CheckpointError {
             run.intent.change
         ),
         format!(
-            "`git branch {} {}` restores it; or `ralphtool loop {} --fresh` starts over",
+            "`git branch {} {}` restores it; or `ralphtool run {} --fresh` starts over",
             word(branch),
             run.commit,
             word(&run.intent.change)
@@ -100,7 +100,7 @@ fn in_the_way(run: &Current, from: &str, branch: &str, reason: &str) -> Checkpoi
              `{from}`: {reason}{more}"
         ),
         format!(
-            "commit or stash these changes, then `ralphtool resume`; or `ralphtool loop {} --fresh` \
+            "commit or stash these changes, then `ralphtool resume`; or `ralphtool run {} --fresh` \
              starts over from `{from}`",
             word(change)
         ),

@@ -326,7 +326,7 @@ impl Changes {
         };
         let text = standing.short;
         match standing.next.filter(|_| last.is_some()) {
-            Some("loop") | None => (text, style),
+            Some("run") | None => (text, style),
             Some(next) => (format!("{text} → {next}"), style),
         }
     }
@@ -452,7 +452,7 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
         Line::default(),
         Line::from(vec![
             Span::raw("to run a checklist or a prd.json: "),
-            Span::styled("ralphtool loop ./PLAN.md", NAME),
+            Span::styled("ralphtool run ./PLAN.md", NAME),
         ]),
         Line::from(vec![
             Span::raw("to see how it works, without any agent: "),

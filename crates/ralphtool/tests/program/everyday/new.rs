@@ -31,7 +31,7 @@ fn new_writes_a_change_that_the_other_commands_accept_and_says_what_to_do_with_i
             next
               ralphtool show add-retry  the stories, as ralphtool reads them
               ralphtool init            writes `ralphtool.toml`, with your tests as gates
-              ralphtool loop add-retry  works through it, one commit per story
+              ralphtool run add-retry   works through it, one commit per story
         "}
     );
     let listed = sandbox.run(&["list"]).ends_with(0);
@@ -161,9 +161,9 @@ fn without_any_plan_the_three_ways_to_one_are_said_once() {
                 found no plan in `{}`
 
                 start with one of these
-                  ralphtool new NAME        writes a small change from a template
-                  ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
-                  ralphtool demo            shows how it works, on a temporary repository
+                  ralphtool new NAME       writes a small change from a template
+                  ralphtool run ./TODO.md  runs a checklist or a `prd.json` of yours
+                  ralphtool demo           shows how it works, on a temporary repository
             "},
             repo
         )
@@ -176,7 +176,7 @@ fn without_any_plan_the_three_ways_to_one_are_said_once() {
         format!(
             indoc! {"
                 error: found no plan in `{}` or above
-                  hint: `ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
+                  hint: `ralphtool new NAME` writes a small one, `ralphtool run ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
             "},
             repo
         )
