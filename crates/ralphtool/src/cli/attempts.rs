@@ -439,7 +439,7 @@ fn commands(view: &AttemptView, changed_none: bool) -> Vec<(String, &'static str
             (format!("git log -p {range}"), "shows what it had committed"),
             (
                 format!("git cherry-pick {range}"),
-                "applies these commits here; may conflict with later work",
+                "applies it here; may conflict",
             ),
         ]);
     }
