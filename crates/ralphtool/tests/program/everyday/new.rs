@@ -86,9 +86,10 @@ fn a_change_that_is_still_the_template_is_refused_with_what_to_edit() {
         &["run", "add-retry", "--story", "2"],
     ] {
         let refused = sandbox.run(args).ends_with(2);
-        let said = match args.contains(&"--story") {
-            true => said.replace("story 1", "story 2"),
-            false => said.to_owned(),
+        let said = if args.contains(&"--story") {
+            said.replace("story 1", "story 2")
+        } else {
+            said.to_owned()
         };
         assert_eq!(
             (refused.stderr, refused.stdout),
