@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const NO_ROOT_HINT: &str = "`ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, \
+const NO_ROOT_HINT: &str = "`ralphtool new NAME` writes a small one, `ralphtool run ./TODO.md` runs a checklist, \
      and `ralphtool demo` shows how it works";
 const NO_CHANGE_HINT: &str = "there is no change yet: write one with `ralphtool new NAME`";
 

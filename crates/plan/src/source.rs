@@ -17,7 +17,9 @@ use crate::formats::{self, Found};
 use ralph_base::ids::StoryId;
 
 pub use crate::error::SourceError;
-pub use crate::formats::openspec::template::{NewChange, check_new_name, create};
+pub use crate::formats::openspec::template::{
+    NewChange, check_new_name, create, has_template_task, similar_name, template_story,
+};
 pub use crate::formats::openspec::{Root, find_root, read_change};
 pub use crate::formats::speckit::current_feature;
 pub use crate::formats::{read_stories, tick_of};

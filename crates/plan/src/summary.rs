@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::change::{Change, SourceKind};
+use crate::formats::openspec::template::template_story;
 
 /// A change as it appears in a list, also in that of `list --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +32,8 @@ pub struct ChangeSummary {
 pub enum ChangeState {
     /// There is an open story.
     Open,
+    /// There is one, but its tasks are still those that `ralphtool new` wrote.
+    Template,
     /// Every story is done.
     Done,
     /// No story is open; some are deferred in the plan.
@@ -47,6 +50,8 @@ impl ChangeState {
         let stories = change.story_tally();
         if change.stories.is_empty() {
             Self::NoTasks
+        } else if template_story(change).is_some() {
+            Self::Template
         } else if change.next_open().is_some() {
             Self::Open
         } else if stories.done == stories.total {

@@ -88,7 +88,7 @@ impl<'a> RunRequest<'a> {
         }
         let nothing = || {
             Failure::refused("there is no run to resume here")
-                .hint("start one with `ralphtool loop CHANGE`")
+                .hint("start one with `ralphtool run CHANGE`")
                 .hint("`ralphtool undo` restores one that was cleaned up or abandoned")
         };
         find()?.ok_or_else(nothing).map(Some)
@@ -434,7 +434,13 @@ pub(crate) fn only_change(around: &Surroundings) -> Result<Change, Failure> {
         // Says that there is no plan at all, and the ways to one.
         source::find_root(around)?;
     }
-    ready.retain(|row| row.state == ChangeState::Open);
+    // One that is still a template is refused with what to edit, unless another can be run.
+    let has_open = ready.iter().any(|row| row.state == ChangeState::Open);
+    ready.retain(|row| match row.state {
+        ChangeState::Open => true,
+        ChangeState::Template => !has_open,
+        _ => false,
+    });
     let current = source::current_feature(around)?;
     let is_current = |row: &&ChangeSummary| {
         row.kind == SourceKind::SpecKit && current.as_ref() == Some(&row.name)

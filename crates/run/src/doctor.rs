@@ -35,6 +35,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub enum Level {
     /// All is well.
     Good,
+    /// Nothing was checked, and nothing has to be done.
+    Note,
     /// Worth knowing; a run can start.
     Warning,
     /// A run would refuse to start.
@@ -57,6 +59,11 @@ impl Finding {
     /// Something that is well.
     pub fn good(check: &'static str, message: impl Into<String>) -> Self {
         Self::new(check, Level::Good, message)
+    }
+
+    /// Something that is neither well nor wrong.
+    pub fn note(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, Level::Note, message)
     }
 
     /// Something worth knowing.
@@ -225,14 +232,14 @@ impl Diagnosis {
                 "no change has work left: write one with `ralphtool new NAME`"
             }
             Some(Level::Warning) => "a run can start: look at what is marked !",
-            Some(Level::Good) | None => "everything is ready",
+            Some(Level::Good | Level::Note) | None => "everything is ready",
         }
     }
 
     /// The exit code: what a run would end with that cannot start.
     pub fn exit_code(&self) -> u8 {
         match self.findings.iter().map(|it| it.level).max() {
-            None | Some(Level::Good | Level::Warning) => 0,
+            None | Some(Level::Good | Level::Note | Level::Warning) => 0,
             Some(Level::Refusal) => 2,
             Some(Level::Fault) => 4,
         }
@@ -248,6 +255,7 @@ mod tests {
         let good = || Finding::good("a", "well");
         let cases = [
             (vec![good()], 0, true),
+            (vec![Finding::note("a", "so"), good()], 0, true),
             (vec![Finding::warning("b", "look"), good()], 0, true),
             (vec![Finding::refusal("c", "no"), good()], 2, false),
             (

@@ -388,7 +388,7 @@ fn vault_gone(vault: &Path, branch: Option<&str>) -> String {
     format!(
         "the vault `{}` is gone, and with it the parked attempts, the state before the run and what \
          could be undone. The files in the tree and the commits on `{branch}` are safe: `git log \
-         {branch}` shows the stories that are done, `ralphtool loop` starts a new run",
+         {branch}` shows the stories that are done, `ralphtool run` starts a new run",
         vault.display()
     )
 }

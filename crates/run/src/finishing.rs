@@ -444,7 +444,7 @@ impl Session {
                 Failure::refused(message).hint(if self.checkpoints().can_undo() {
                     "`ralphtool undo` reverts the last finish"
                 } else {
-                    "start one with `ralphtool loop CHANGE`"
+                    "start one with `ralphtool run CHANGE`"
                 })
             })
     }

@@ -4,6 +4,9 @@
 pub mod forecast;
 pub mod gather;
 
+use crate::engine::prepare::refuse_template;
+use crate::failure::{Failure, chain};
+use crate::words::counted;
 use ralph_base::size::SizeLimit;
 use ralph_plan::change::{Change, StoryState};
 use ralph_vault::git::status::TreeState;
@@ -106,22 +109,14 @@ pub(crate) fn about_dirty(tree: &TreeState) -> Option<Remark> {
     let parts: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
+        .map(|(count, what)| counted(*count, &format!("{what} file")))
         .collect();
-    let all: usize = counts.iter().map(|(count, _)| count).sum();
-    let (files, they) = match all {
-        0 => return None,
-        1 => (
-            "file",
-            "it goes into the first checkpoint; cleanup and abandon restore it",
-        ),
-        _ => (
-            "files",
-            "they go into the first checkpoint; cleanup and abandon restore them",
-        ),
-    };
+    if parts.is_empty() {
+        return None;
+    }
     Some(Remark::tells(format!(
-        "{} {files}: {they}",
+        "uncommitted: {}; the first commit of the branch has them, and only cleanup and abandon \
+         make them uncommitted again",
         parts.join(", ")
     )))
 }
@@ -136,6 +131,15 @@ fn named(paths: &[&[u8]]) -> String {
         names.push(format!("and {} more", paths.len() - NAMED));
     }
     names.join(", ")
+}
+
+/// A failure of the start.
+pub(crate) fn failed(failure: &Failure) -> Remark {
+    let hints = failure.hints();
+    Remark {
+        hint: (!hints.is_empty()).then(|| hints.join("; ")),
+        ..Remark::stops(chain(failure))
+    }
 }
 
 /// What a change itself has to say.
@@ -154,6 +158,8 @@ pub(crate) fn about_change(change: &Change) -> Vec<Remark> {
             change.name, tally.done, tally.total
         )));
     }
+    let unwritten = refuse_template(change, None).err();
+    remarks.extend(unwritten.map(|failure| failed(&failure)));
     let warnings = change.warnings.iter();
     remarks.extend(warnings.map(|it| Remark::warns(it.message.clone())));
     remarks
@@ -181,22 +187,21 @@ mod tests {
             .collect()
     }
 
+    const THEN: &str = "the first commit of the branch has them, and only cleanup and abandon \
+        make them uncommitted again";
+
     #[test]
     fn the_tree_is_summarized_in_a_line() {
         assert_eq!(tree(0, 0, &[]), Vec::<String>::new());
         assert_eq!(
             tree(0, 1, &[]),
-            [
-                "Tells: 1 changed file: it goes into the first checkpoint; cleanup and abandon \
-                restore it"
-            ]
+            [format!("Tells: uncommitted: 1 changed file; {THEN}")]
         );
         assert_eq!(
             tree(2, 1, &[("a", 1)]),
-            [
-                "Tells: 2 staged, 1 changed, 1 untracked files: they go into the first \
-                 checkpoint; cleanup and abandon restore them"
-            ]
+            [format!(
+                "Tells: uncommitted: 2 staged files, 1 changed file, 1 untracked file; {THEN}"
+            )]
         );
     }
 

@@ -351,7 +351,7 @@ fn asked(progress: &Progress) -> Option<&'static str> {
 fn next_steps(state: Option<RunState>) -> Vec<NextStep> {
     match state {
         None => vec![NextStep::new(
-            "ralphtool loop",
+            "ralphtool run",
             "works through a change, story by story",
         )],
         Some(_) => vec![

@@ -44,6 +44,15 @@ pub struct Shelf {
     lines: Vec<Line>,
 }
 
+/// The commits that a parked attempt had on top of its checkpoint, as a range for git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedCommits {
+    /// The checkpoint.
+    pub from: String,
+    /// Where HEAD was.
+    pub to: String,
+}
+
 impl Shelf {
     /// Reads the journal of a work tree's vault.
     pub fn open(state_directory: &Path, repository: &Repository) -> Result<Self> {
@@ -96,6 +105,21 @@ impl Shelf {
                 .map(|path| show(path))
                 .collect(),
         })
+    }
+
+    /// The commits of an attempt; none if HEAD was where it had begun.
+    pub fn commits_of(&self, parked: &ParkedAttempt) -> Result<Option<ParkedCommits>> {
+        let Some(parent) = Snapshot::parent_of(&self.vault, &parked.snapshot)? else {
+            return Ok(None);
+        };
+        let head =
+            |id: &str| Ok::<_, CheckpointError>(Snapshot::read(&self.vault, id)?.control.head);
+        let (from, to) = (head(&parent)?.commit(), head(&parked.snapshot)?.commit());
+        let moved = from.zip(to).filter(|(from, to)| from != to);
+        Ok(moved.map(|(from, to)| ParkedCommits {
+            from: from.short(),
+            to: to.short(),
+        }))
     }
 
     /// Where the prompt and the transcript of an attempt are.

@@ -230,7 +230,7 @@ impl Log {
         self.state.current.clone().ok_or_else(|| {
             CheckpointError::failed(
                 "no run has begun here",
-                "start one with `ralphtool loop CHANGE`",
+                "start one with `ralphtool run CHANGE`",
             )
         })
     }

@@ -57,11 +57,11 @@ pub(crate) enum Contender {
     /// `git add -A && git commit` after each agent that succeeded, `git reset --hard && git clean
     /// -fd` after each that failed, in `sh`.
     Shell,
-    /// `ralphtool loop`.
+    /// `ralphtool run`.
     Ralphtool,
     /// `loop` of another program.
     Other,
-    /// `ralphtool loop` without its journal, and with nothing made durable.
+    /// `ralphtool run` without its journal, and with nothing made durable.
     Unsynced,
 }
 
@@ -79,7 +79,7 @@ impl Contender {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Shell => "shell loop",
-            Self::Ralphtool => "ralphtool loop",
+            Self::Ralphtool => "ralphtool run",
             Self::Other => "other program",
             Self::Unsynced => "the same, unsynced",
         }
@@ -172,7 +172,7 @@ impl Contender {
     }
 }
 
-/// `ralphtool loop` with an agent that prints in some way.
+/// `ralphtool run` with an agent that prints in some way.
 pub(crate) fn ralphtool_loop(place: &Place, agent: &[OsString], output: &str) -> Result<Command> {
     let program = OsStr::new(env!("CARGO_BIN_EXE_ralphtool"));
     loop_of(program, place, agent, output)

@@ -38,9 +38,9 @@ const RUNS: usize = 3;
 enum Listener {
     /// A file: nothing can be faster.
     File,
-    /// `ralphtool loop`, its own output to a file.
+    /// `ralphtool run`, its own output to a file.
     Plain,
-    /// `ralphtool loop --json`, its own output to a file.
+    /// `ralphtool run --json`, its own output to a file.
     Json,
 }
 
@@ -142,8 +142,8 @@ impl Listener {
     fn name(self) -> &'static str {
         match self {
             Self::File => "a file",
-            Self::Plain => "ralphtool loop",
-            Self::Json => "ralphtool loop --json",
+            Self::Plain => "ralphtool run",
+            Self::Json => "ralphtool run --json",
         }
     }
 

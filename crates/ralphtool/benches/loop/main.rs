@@ -1,4 +1,4 @@
-//! What the loop itself costs: `ralphtool loop` beside a shell loop that does the plain git steps,
+//! What the loop itself costs: `ralphtool run` beside a shell loop that does the plain git steps,
 //! in turns, with an agent that is done at once.
 //!
 //! `cargo bench --bench loop` · `cargo bench --bench loop -- --all` · `-- --help`

@@ -52,7 +52,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Work through a change, story by story
-    #[command(visible_alias = "run")]
+    #[command(name = "run", visible_alias = "loop")]
     Loop(loop_command::LoopArguments),
     /// Show the progress of the current run
     ///
@@ -119,10 +119,12 @@ pub(super) enum Command {
     ///
     /// Makes a repository with a change of three stories in the folder for temporary files and runs
     /// the real loop in it: on a terminal on the screen, at a speed you can follow, elsewhere as a
-    /// log. The agent is part of this program: no key, no network. Nothing is written outside that
-    /// folder. In it, `log`, `attempts`, `status`, `undo` and `finish` work as in any repository.
+    /// log. The agent is part of this program: no key, no network. In that repository `log`,
+    /// `attempts`, `status`, `undo` and `finish` work as in any other. Nothing is written outside of
+    /// it but ralphtool's private files, in `~/.local/state/ralphtool` (or
+    /// `$XDG_STATE_HOME/ralphtool`); at the end the demo prints the command that removes both.
     ///
-    /// The same agent works on a change of yours with `ralphtool loop CHANGE --agent demo`. There it
+    /// The same agent works on a change of yours with `ralphtool run CHANGE --agent demo`. There it
     /// implements nothing: it adds a line to `DEMO.md` for each story and ticks its boxes, which
     /// shows how a run behaves in your repository.
     Demo(demo::DemoArguments),
@@ -138,11 +140,11 @@ pub(super) enum Command {
     ///
     /// The file may have come with a clone, or an agent may have changed it. So the commands in it
     /// (gates, notifications, agents, and what starts them), the variables it sets and the folders
-    /// it names are only used after you have allowed exactly this content; `loop` and `resume` ask
+    /// it names are only used after you have allowed exactly this content; `run` and `resume` ask
     /// on a terminal, and refuse elsewhere. This shows all of it and asks. A file that only sets
     /// retries, budgets and the like needs no permission, nor does your own configuration.
     Trust(trust::TrustArguments),
-    /// Check git, the repository, the vault, the configuration, the agents and the changes
+    /// Check git, the settings, the gates, the agents, the plan and private files
     ///
     /// Shows what would keep a run from starting, what an interrupted run left behind and what the
     /// next start does about it. Changes nothing in the repository.

@@ -36,7 +36,7 @@ pub(super) fn run(_: &AttachArguments, context: &Context) -> Result<ExitCode, Fa
         }
         let failure = Failure::refused("no run is at work in this repository");
         Err(match status.state {
-            None => failure.hint("start one with `ralphtool loop CHANGE`"),
+            None => failure.hint("start one with `ralphtool run CHANGE`"),
             Some(RunState::Interrupted) => failure
                 .hint("one was interrupted: `ralphtool resume` continues it")
                 .hint("`ralphtool log last --tui` shows how far it came"),

@@ -24,7 +24,7 @@ use ralph_run::failure::Failure;
 use ralph_run::history::lookup::read_run;
 use ralph_run::records::event::FailureKind;
 use ralph_run::records::progress::Progress;
-use ralph_vault::{CheckpointError, ParkedAttempt, Shelf};
+use ralph_vault::{CheckpointError, ParkedAttempt, ParkedCommits, Shelf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,6 +194,7 @@ fn show(
         ignored: changes.ignored,
         transcript: shelf.transcript_of(parked).to_string_lossy().into_owned(),
         diff: diff.exists().then(|| diff.to_string_lossy().into_owned()),
+        commits: shelf.commits_of(parked).map_err(unreadable)?.map(range),
         is_shadowed: newest.run != parked.run,
     };
     output::json_or_page(given.json, &view, context, write_one)
@@ -302,8 +303,17 @@ struct AttemptView {
     transcript: String,
     /// The diff, where there is one.
     diff: Option<String>,
+    /// The range of the commits it had made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<String>,
     /// A newer run has an attempt of that name: this one must be asked for with its run.
     is_shadowed: bool,
+}
+
+/// The range of commits, as git takes it.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map` gives")]
+fn range(commits: ParkedCommits) -> String {
+    format!("{}..{}", commits.from, commits.to)
 }
 
 impl From<&ParkedAttempt> for AttemptRow {
@@ -394,23 +404,47 @@ fn write_one(page: &mut Page, view: &AttemptView) {
             page.line(format!("  {mark} {}{note}", clean(path)));
         }
     }
-    if view.created.is_empty() && view.modified.is_empty() && view.removed.is_empty() {
+    let changed_none =
+        view.created.is_empty() && view.modified.is_empty() && view.removed.is_empty();
+    if changed_none {
         page.line("  it changed no file");
-        return;
     }
-    page.blank();
+    let commands = commands(view, changed_none);
+    if !commands.is_empty() {
+        page.blank();
+        page.commands(&commands);
+    }
+}
+
+/// What shows and restores more of an attempt.
+fn commands(view: &AttemptView, changed_none: bool) -> Vec<(String, &'static str)> {
+    let row = &view.row;
     let mut which = shell(&row.attempt);
     if view.is_shadowed {
         which = format!("{which} --run {}", shell(&row.run));
     }
-    let diff = format!("ralphtool attempts diff {which}");
-    let transcript = format!("ralphtool attempts transcript {which}");
-    let restore = format!("ralphtool attempts restore {which}");
-    page.commands(&[
-        (diff, "shows the changes"),
-        (transcript, "shows what the agent said and did"),
-        (restore, "restores the files it left"),
-    ]);
+    let of_attempt = |verb: &str| format!("ralphtool attempts {verb} {which}");
+    let mut commands = Vec::new();
+    if !changed_none {
+        commands.extend([
+            (of_attempt("diff"), "shows the changes"),
+            (
+                of_attempt("transcript"),
+                "shows what the agent said and did",
+            ),
+            (of_attempt("restore"), "restores the files it left"),
+        ]);
+    }
+    if let Some(range) = &view.commits {
+        commands.extend([
+            (format!("git log -p {range}"), "shows what it had committed"),
+            (
+                format!("git cherry-pick {range}"),
+                "applies it here; may conflict",
+            ),
+        ]);
+    }
+    commands
 }
 
 #[cfg(test)]

@@ -28,13 +28,13 @@ use ralph_run::settings::files::{self, Places, REPOSITORY_FILE};
 use ralph_run::settings::trust::Allowance;
 use ralph_run::settings::{PartialSettings, SettingsProblem};
 use repository::{CHANGE, DemoError, DemoFolder, EDITED, UNTRACKED};
-use result::{Remains, failed_attempts, write_commands};
+use result::{Detail, Rescue, Work, write_commands};
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  ralphtool demo                    on a terminal: the screen, for about a minute
+  ralphtool demo                    on a terminal: the screen, for about 40 seconds
   ralphtool demo --no-tui           a log, in a second
   ralphtool demo -v                 a log with what the agent says")]
 pub(super) struct DemoArguments {
@@ -129,9 +129,13 @@ async fn show_screen(
 ) -> Result<ExitCode, Failure> {
     demo.pace().map_err(not_created)?;
     let there = context.in_directory(demo.repository.clone());
-    let code = session::run(ready, &there).await?;
-    let attempts = failed_attempts(demo, state).map_err(unreadable)?;
-    output::page(context, |page| write_commands(page, demo, view, &attempts))?;
+    let run_folder = ready.run_folder();
+    let code = session::run_with(ready, NextSteps::Hidden, &there).await?;
+    let rescue = Rescue::read(demo, state, &run_folder).map_err(unreadable)?;
+    output::page(context, |page| {
+        rescue.write_in_short(page);
+        write_commands(page, demo, view, &rescue.names(), Detail::Short);
+    })?;
     Ok(code)
 }
 
@@ -153,12 +157,17 @@ async fn write_log(
     };
     let reporter = reporter::plain(verbosity, NextSteps::Hidden, context);
     let code = start::show_run(ready, reporter, None).await?;
-    let attempts = failed_attempts(demo, state).map_err(unreadable)?;
+    let rescue = Rescue::read(demo, state, &run_folder).map_err(unreadable)?;
     if code == 0 {
-        let remains = Remains::read(demo, state, &run_folder).map_err(unreadable)?;
-        output::page(context, |page| remains.write(page))?;
+        let work = Work::read(demo).map_err(unreadable)?;
+        output::page(context, |page| {
+            work.write(page);
+            rescue.write(page);
+        })?;
     }
-    output::page(context, |page| write_commands(page, demo, view, &attempts))?;
+    output::page(context, |page| {
+        write_commands(page, demo, view, &rescue.names(), Detail::Full);
+    })?;
     Ok(code.into())
 }
 

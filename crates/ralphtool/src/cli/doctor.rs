@@ -72,12 +72,17 @@ fn write(page: &mut Page, diagnosis: &Diagnosis) {
     for finding in &diagnosis.findings {
         let (style, mark) = match finding.level {
             Level::Good => (GOOD, "✓"),
+            Level::Note => (DIM, "·"),
             Level::Warning => (WARN, "!"),
             Level::Refusal | Level::Fault => (BAD, "✗"),
         };
         let mark = page.paint(style, mark);
         let check = page.paint(DIM, pad(finding.check, width));
-        page.line(format!("{mark} {check}  {}", clean(&finding.message)));
+        let message = match finding.level {
+            Level::Note => page.paint(DIM, clean(&finding.message)),
+            _ => clean(&finding.message),
+        };
+        page.line(format!("{mark} {check}  {message}"));
         if let Some(hint) = &finding.hint {
             let margin = " ".repeat(width + 4);
             let hint = page.paint(DIM, format!("→ {}", clean(hint)));
@@ -101,12 +106,13 @@ mod tests {
     #[test]
     fn findings_are_listed_with_marks_and_hints() {
         let good = Finding::good("git", "git 2.47.3");
-        let warning = Finding::warning("vault", "large\u{1b}[2J").hint("`ralphtool gc`");
+        let note = Finding::note("agent", "not installed: `pi`");
+        let warning = Finding::warning("private files", "large\u{1b}[2J").hint("`ralphtool gc`");
         let refusal = Finding::refusal("repository", "a merge is in progress");
         let mut page = Page::new(Paint::Plain);
         for findings in [
             vec![good.clone()],
-            vec![good.clone(), warning.clone()],
+            vec![good.clone(), note, warning.clone()],
             vec![good, warning, refusal],
         ] {
             let diagnosis = Diagnosis {

@@ -32,7 +32,7 @@ const WAYS: [(&str, &str); 3] = [
         "writes a small change from a template",
     ),
     (
-        "ralphtool loop ./TODO.md",
+        "ralphtool run ./TODO.md",
         "runs a checklist or a `prd.json` of yours",
     ),
     (
@@ -48,7 +48,7 @@ Examples:
   ralphtool list                    what there is, of which kind, and how far it is
   ralphtool list --json             the same, for a program
 
-Next: `ralphtool show CHANGE` shows one, `ralphtool loop CHANGE` runs it.")]
+Next: `ralphtool show CHANGE` shows one, `ralphtool run CHANGE` runs it.")]
 pub(super) struct ListArguments {
     /// Write a JSON array
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `ralphtool loop`: work through a change; `ralphtool resume`: resume the last run.
+//! `ralphtool run`: work through a change; `ralphtool resume`: resume the last run.
 
 use std::process::ExitCode;
 
@@ -13,16 +13,16 @@ use ralph_run::failure::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
-  ralphtool loop                              the only change with work left
-  ralphtool loop add-retry --max-retries 1    at most two attempts per story
-  ralphtool loop add-retry --gate 'cargo test' --gate 'cargo clippy'
-  ralphtool loop add-retry --story 3          just this story
-  ralphtool loop add-retry --fresh            start over; `ralphtool undo` restores the last run
-  ralphtool loop add-retry --dry-run          show what would be done
-  ralphtool loop specs/001-albums             a feature of spec-kit; Kiro's specs alike
-  ralphtool loop prd.json                     a `prd.json`, or any checklist in Markdown";
+  ralphtool run                              the only change with work left
+  ralphtool run add-retry --max-retries 1    at most two attempts per story
+  ralphtool run add-retry --gate 'cargo test' --gate 'cargo clippy'
+  ralphtool run add-retry --story 3          just this story
+  ralphtool run add-retry --fresh            start over; `ralphtool undo` restores the last run
+  ralphtool run add-retry --dry-run          show what would be done
+  ralphtool run specs/001-albums             a feature of spec-kit; Kiro's specs alike
+  ralphtool run prd.json                     a `prd.json`, or any checklist in Markdown";
 
-/// Flags of `loop`.
+/// Flags of `run`.
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(super) struct LoopArguments {
@@ -61,7 +61,7 @@ Examples:
   ralphtool resume --max-retries 5    with more retries than before
   ralphtool resume --dry-run          show what would be done";
 
-/// Flags of `resume`: those of `loop`.
+/// Flags of `resume`: those of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = RESUME_EXAMPLES, after_long_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(super) struct ResumeArguments {

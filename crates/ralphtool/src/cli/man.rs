@@ -145,7 +145,7 @@ fn configuration(roff: &mut Roff) {
     roff.control("SH", ["CONFIGURATION"]).text([roman(
         "ralphtool.toml in the top folder of the repository, then your own config.toml, then variables, \
          then flags; later wins. `ralphtool init` writes a file with every key as a comment, and \
-         `ralphtool loop --dry-run` shows the values in effect.",
+         `ralphtool run --dry-run` shows the values in effect.",
     )]);
     for table in &TABLES {
         if !table.header.is_empty() {

@@ -29,7 +29,7 @@ const PURPOSES: [&str; 3] = [
 Examples:
   ralphtool new add-retry           write openspec/changes/add-retry
 
-Next: edit the files it names, then `ralphtool loop add-retry`.")]
+Next: edit the files it names, then `ralphtool run add-retry`.")]
 pub(super) struct NewArguments {
     /// The name of the change, such as `add-retry`: lowercase words joined by hyphens
     name: String,
@@ -90,7 +90,7 @@ fn write(page: &mut Page, new: &NewChange, start: &Path, next: &NextCommands, co
         ));
     }
     commands.push((
-        context.typed(&format!("loop {name}")),
+        context.typed(&format!("run {name}")),
         "works through it, one commit per story",
     ));
     page.commands(&commands);

@@ -6,14 +6,18 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::ui::words::shell;
 use ralph_run::failure::Failure;
 use ralph_run::settings::nearest;
 
+/// The command that runs a change.
+const RUN: &str = "run";
+
 /// What people type for a command of another name, and the command.
 const OTHER_NAMES: [(&str, &str); 14] = [
-    ("start", "ralphtool loop"),
+    ("start", "ralphtool run"),
     ("continue", "ralphtool resume"),
-    ("restart", "ralphtool loop --fresh"),
+    ("restart", "ralphtool run --fresh"),
     ("watch", "ralphtool attach"),
     ("history", "ralphtool log"),
     ("runs", "ralphtool log"),
@@ -50,8 +54,9 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString], whole: &Command) -
             } else {
                 format!("`{path}` does not take `{option}`")
             });
-            match text(ContextKind::SuggestedArg) {
-                Some(near) => failure.hint(format!("did you mean `{}`?", option_name(&near))),
+            let near = text(ContextKind::SuggestedArg).map(|near| option_name(&near));
+            match near.or_else(|| of_run(option, args, whole)) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")),
                 None => failure.hint(help),
             }
         }
@@ -84,6 +89,18 @@ pub(super) fn failure(error: &clap::Error, args: &[OsString], whole: &Command) -
     }
 }
 
+/// The command line with `run` in it, where that has the option and no command is named.
+fn of_run(option: &str, args: &[OsString], whole: &Command) -> Option<String> {
+    let long = option.strip_prefix("--")?;
+    let run = whole.find_subcommand(RUN)?;
+    let is_of_run = run.get_arguments().any(|it| it.get_long() == Some(long));
+    let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
+    let words =
+        words.filter(|words| !words.iter().any(|it| whole.find_subcommand(it).is_some()))?;
+    let words: Vec<String> = words.into_iter().map(shell).collect();
+    is_of_run.then(|| format!("ralphtool {RUN} {}", words.join(" ")))
+}
+
 pub(super) fn unknown_command(name: &str, whole: &Command) -> Failure {
     let failure = Failure::refused(format!("there is no command `{name}`"));
     if let Some((_, key)) = ON_THE_SCREEN.iter().find(|(it, _)| *it == name) {
@@ -93,12 +110,24 @@ pub(super) fn unknown_command(name: &str, whole: &Command) -> Failure {
         .get_subcommands()
         .flat_map(Command::get_name_and_visible_aliases)
         .collect();
-    let near = nearest(name, &known).map(|near| format!("ralphtool {near}"));
+    let near = nearest(name, &known).or_else(|| transposed(name, &known));
+    let near = near.map(|near| format!("ralphtool {near}"));
     let other = OTHER_NAMES.iter().find(|(it, _)| *it == name);
     match other.map(|(_, command)| (*command).to_owned()).or(near) {
         Some(command) => failure.hint(format!("did you mean `{command}`?")),
         None => failure.hint("`ralphtool help` lists the commands"),
     }
+}
+
+/// The command with two of its neighbouring letters exchanged; short names are not alike otherwise.
+fn transposed<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let exchanged = |at: usize| {
+        let mut letters: Vec<char> = name.chars().collect();
+        letters.swap(at - 1, at);
+        letters.into_iter().collect::<String>()
+    };
+    let mut meant = (1..name.chars().count()).map(exchanged);
+    meant.find_map(|meant| known.iter().find(|it| **it == meant).copied())
 }
 
 /// The command that the arguments name, such as `ralphtool attempts show`.

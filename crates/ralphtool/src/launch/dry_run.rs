@@ -11,8 +11,10 @@ use crate::ui::plain::Verbosity;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words::{self, count};
+use ralph_base::ids::StoryId;
 use ralph_plan::change::{Story, StoryState};
 use ralph_run::engine::entry::Entry;
+use ralph_run::engine::prepare::refuse_template;
 use ralph_run::failure::Failure;
 use ralph_run::gate::GatePlace;
 use ralph_run::policy::Budget;
@@ -39,7 +41,10 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         environment: &context.environment,
     }
     .refuse_broken(&settings.gates.value)?;
+    let only = request.flags.story.clone().map(StoryId);
+    refuse_template(change, only.as_ref())?;
     output::warn(context, &inputs.loaded.warnings);
+    output::warn(context, change.warnings.iter().map(|it| &it.message));
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let git = repository.git(settings.command_timeout.value.or_zero());
     let forecast = Forecast::of_allowed(Question {

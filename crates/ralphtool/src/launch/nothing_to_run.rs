@@ -59,7 +59,7 @@ impl NothingToRun {
                     words::shell(&done.branch),
                     done.original
                 ),
-                format!("`ralphtool loop {target} --fresh` starts over"),
+                format!("`ralphtool run {target} --fresh` starts over"),
             ],
             done: Some(done),
         }

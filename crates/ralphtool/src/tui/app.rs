@@ -28,7 +28,7 @@ use crate::ui::summary::Summary;
 use ralph_run::records::event::{Event, Record};
 use typing::TypingLine;
 
-/// How long a notice is shown.
+/// How long most notices are shown.
 const NOTICE: Duration = Duration::from_secs(6);
 
 /// What the app does when the loop of the current run has ended.
@@ -40,6 +40,20 @@ enum Then {
     Back,
     /// End the program.
     Leave,
+}
+
+/// A message on the last line.
+#[derive(Debug)]
+struct Notice {
+    text: String,
+    end: NoticeEnd,
+}
+
+/// How long a notice is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NoticeEnd {
+    At(Timestamp),
+    NextKey,
 }
 
 /// Which screen is shown.
@@ -86,7 +100,7 @@ pub(crate) struct App {
     pub(super) help_top: Option<usize>,
     pub(super) quit: Quit,
     pub(super) mouse: bool,
-    notice: Option<(String, Timestamp)>,
+    notice: Option<Notice>,
     /// Whether the UI began with the list of changes; if not, leaving a screen leaves the program.
     has_list: bool,
     then: Then,
@@ -165,9 +179,9 @@ impl App {
         Summary::of(&run.progress, &self.terminal.zone)
     }
 
-    /// The message that is shown for a few seconds.
+    /// The message on the last line.
     pub(super) fn notice(&self) -> Option<&str> {
-        self.notice.as_ref().map(|(text, _)| text.as_str())
+        self.notice.as_ref().map(|notice| notice.text.as_str())
     }
 
     /// The area of the screens: all but the last line.
@@ -284,7 +298,7 @@ impl App {
             self.changed = true;
         }
         self.now = now;
-        let is_over = |(_, until): &(String, Timestamp)| now >= *until;
+        let is_over = |notice: &Notice| matches!(notice.end, NoticeEnd::At(until) if now >= until);
         if self.notice.as_ref().is_some_and(is_over) {
             self.notice = None;
             self.changed = true;
@@ -462,9 +476,10 @@ impl App {
     fn on_created(&mut self, created: Result<Created, ErrorText>) {
         match created {
             Ok(created) => {
-                self.say(format!(
-                    "wrote {}: replace each TODO, then open it",
-                    created.folder
+                self.say_until_key(format!(
+                    "wrote {}: replace each TODO in {}",
+                    created.folder,
+                    created.files.join(", ")
                 ));
                 self.changes.select_next(created.name);
                 self.request = Some(Request::Query(Query::Changes));
@@ -496,7 +511,16 @@ impl App {
     /// Shows a notice for this long.
     fn say_for(&mut self, text: impl Into<String>, time: Duration) {
         let until = self.now.saturating_add(time).unwrap_or(Timestamp::MAX);
-        self.notice = Some((text.into(), until));
+        self.notice = Some(Notice {
+            text: text.into(),
+            end: NoticeEnd::At(until),
+        });
+    }
+
+    /// Shows a notice that the user has to read.
+    fn say_until_key(&mut self, text: String) {
+        let end = NoticeEnd::NextKey;
+        self.notice = Some(Notice { text, end });
     }
 }
 

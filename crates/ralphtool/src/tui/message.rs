@@ -299,6 +299,8 @@ pub(crate) struct ChangeDetail {
 pub(crate) struct Created {
     pub(crate) name: String,
     pub(crate) folder: String,
+    /// The files to edit, relative to the folder: the one that must be edited first.
+    pub(crate) files: Vec<String>,
 }
 
 /// What an undo restored.

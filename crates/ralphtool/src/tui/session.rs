@@ -38,6 +38,7 @@ use crate::launch::{self, ChangeSelector, Consent, LaunchOutcome, RunRequest};
 use crate::tui::app::{App, Terminal};
 use crate::tui::message::{Msg, RunOver, Start, TrustPrompt};
 use crate::tui::screen::run::RunMode;
+use crate::ui::plain::NextSteps;
 use crate::ui::style::Paint;
 use ralph_agents::event_batch::DetailLevel;
 use ralph_run::engine::RecordSink;
@@ -88,8 +89,18 @@ pub(crate) fn pick(context: &Context) -> Result<ExitCode, Failure> {
 
 /// Shows a run that is ready.
 pub(crate) async fn run(ready: Box<PreparedRun>, context: &Context) -> Result<ExitCode, Failure> {
+    run_with(ready, NextSteps::Shown, context).await
+}
+
+/// Shows a run that is ready; the caller may say itself what to type next.
+pub(crate) async fn run_with(
+    ready: Box<PreparedRun>,
+    next: NextSteps,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
     let (sender, commands) = mpsc::channel(COMMANDS);
     let mut session = Session::open(context, Some(RunMode::Live), Some(sender))?;
+    session.next = next;
     let over = session.run(ready, commands).await;
     session.send(Msg::RunOver(over));
     session.serve(context).await?;
@@ -183,6 +194,8 @@ struct Session {
     hang_up: Signal,
     /// The exit code of the last run.
     exit_code: Option<u8>,
+    /// Whether the closing words say what to type next.
+    next: NextSteps,
 }
 
 impl Session {
@@ -225,6 +238,7 @@ impl Session {
             terminate,
             hang_up,
             exit_code: None,
+            next: NextSteps::Shown,
         })
     }
 
@@ -355,7 +369,9 @@ impl Session {
             // Writing to a closed terminal fails; the exit code is still the run's.
             let _ = output::page(context, |page| {
                 summary.write(page);
-                summary.write_next(page);
+                if self.next == NextSteps::Shown {
+                    summary.write_next(page);
+                }
             });
         }
         Ok(self.exit_code.unwrap_or(0).into())

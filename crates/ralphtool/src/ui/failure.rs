@@ -60,7 +60,7 @@ mod tests {
         Failure::system("could not save the checkpoint of story 2")
             .because(inner)
             .hint("make room")
-            .hint("run `ralphtool loop add-retry` again")
+            .hint("run `ralphtool run add-retry` again")
     }
 
     #[test]

@@ -241,7 +241,7 @@ complete
 fn a_disk_that_is_full_before_the_start_is_refused() {
     let sandbox = Sandbox::new();
     let before = sandbox::everything(&sandbox.repo);
-    let script = "XDG_STATE_HOME=$small $ralphtool loop c";
+    let script = "XDG_STATE_HOME=$small $ralphtool run c";
     let Some(output) = with_small_disk(&sandbox, "size=2m", script) else {
         return;
     };
@@ -257,8 +257,8 @@ fn a_run_survives_a_full_disk_under_the_vault() {
     sandbox.agent(FILLS_THE_DISK);
     let script = "
         export XDG_STATE_HOME=$small
-        code=0; $ralphtool loop c || code=$?
-        test $code = 4; grep -q work story-2.txt; rm -r $small/filler; $ralphtool loop c";
+        code=0; $ralphtool run c || code=$?
+        test $code = 4; grep -q work story-2.txt; rm -r $small/filler; $ralphtool run c";
     let Some(output) = with_small_disk(&sandbox, "size=80m,nr_inodes=400", script) else {
         return;
     };
@@ -273,8 +273,8 @@ fn a_run_survives_a_full_disk_under_the_repository() {
     sandbox.agent(FILLS_THE_DISK);
     let script = "
         cp -a . $small/repo; cd $small/repo
-        code=0; $ralphtool loop c || code=$?
-        test $code = 4; grep -q work story-2.txt; rm -r $small/filler; $ralphtool loop c
+        code=0; $ralphtool run c || code=$?
+        test $code = 4; grep -q work story-2.txt; rm -r $small/filler; $ralphtool run c
         cp -a . $root/after";
     let Some(output) = with_small_disk(&sandbox, "size=80m,nr_inodes=400", script) else {
         return;

@@ -259,9 +259,9 @@ fn list_explains_a_missing_project_and_a_project_without_changes() {
     found no plan in `[place]/project`
 
     start with one of these
-      ralphtool new NAME        writes a small change from a template
-      ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
-      ralphtool demo            shows how it works, on a temporary repository
+      ralphtool new NAME       writes a small change from a template
+      ralphtool run ./TODO.md  runs a checklist or a `prd.json` of yours
+      ralphtool demo           shows how it works, on a temporary repository
     ");
     assert_eq!(place.run(&[]), place.run(&["list"]));
     std::fs::create_dir_all(place.path("openspec/changes/archive/old")).unwrap();
@@ -269,9 +269,9 @@ fn list_explains_a_missing_project_and_a_project_without_changes() {
     found no plan in `[place]/project/openspec/changes`
 
     start with one of these
-      ralphtool new NAME        writes a small change from a template
-      ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
-      ralphtool demo            shows how it works, on a temporary repository
+      ralphtool new NAME       writes a small change from a template
+      ralphtool run ./TODO.md  runs a checklist or a `prd.json` of yours
+      ralphtool demo           shows how it works, on a temporary repository
     ");
     assert_eq!(place.run(&["list", "--json"]).printed(), "[]\n");
 }

@@ -12,12 +12,17 @@ use std::fs;
 use crate::sandbox::{self, GOOD, Sandbox, mode};
 use pretty_assertions::assert_eq;
 
-/// A block of docs/agents.md, by the heading it stands under.
+/// A block of settings in docs/agents.md, by the heading it stands under.
 fn example(heading: &str) -> String {
+    block(heading, "toml")
+}
+
+/// A block of docs/agents.md, by the heading it stands under and its language.
+fn block(heading: &str, language: &str) -> String {
     let page =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md")).unwrap();
     let (_, rest) = page.split_once(&format!("### {heading}\n")).unwrap();
-    let (_, block) = rest.split_once("```toml\n").unwrap();
+    let (_, block) = rest.split_once(&format!("```{language}\n")).unwrap();
     let (block, _) = block.split_once("```").unwrap();
     block.to_owned()
 }
@@ -52,6 +57,36 @@ fn work() -> String {
          complete() {{ echo '<promise>COMPLETE</promise>'; }}\n\
          tick() {{ sed \"s/- \\[ \\] $1\\./- [x] $1./\" \"$tasks\" > \"$tasks.new\" && mv \"$tasks.new\" \"$tasks\"; }}\n{GOOD}"
     )
+}
+
+#[test]
+fn a_small_script_is_an_agent_if_it_makes_a_promise() {
+    let sandbox = Sandbox::new();
+    let model = format!(
+        "case $2 in *'Do a'*|*'Do c'*) ;; *) exit 7 ;; esac\n{}",
+        work().replace(
+            "complete() { echo '<promise>COMPLETE</promise>'; }",
+            "complete() { :; }"
+        )
+    );
+    program(&sandbox, "my-model", &model);
+    let config = example("A small script");
+    sandbox.write("my-agent.sh", &block("A small script", "sh"));
+    sandbox.write("ralphtool.toml", &format!("agent = \"mine\"\n{config}"));
+    run(&sandbox, &[]).ends_with(0);
+    assert_eq!(sandbox.commits().len(), 3);
+}
+
+#[test]
+fn a_small_script_that_gives_up_fails_its_attempt_with_the_reason() {
+    let sandbox = Sandbox::new();
+    program(&sandbox, "my-model", "exit 1");
+    let config = example("A small script");
+    sandbox.write("my-agent.sh", &block("A small script", "sh"));
+    let settings = format!("agent = \"mine\"\nmax_retries = 0\n{config}");
+    sandbox.write("ralphtool.toml", &settings);
+    let told = run(&sandbox, &[]).ends_with(1).stdout;
+    assert!(told.contains("my-model gave up"), "{told}");
 }
 
 #[test]

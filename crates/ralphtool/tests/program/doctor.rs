@@ -118,7 +118,10 @@ fn a_working_agent_is_listed_with_version_and_login() {
     assert_eq!(clinic.said("claude", &[], 0), [["good", line, ""]]);
     let output = clinic.doctor(&[], &[]).ends_with(0);
     let text = clinic.sandbox.neutral(&output.stdout);
-    assert!(text.contains(&format!("✓ agent       {line}\n")), "{text}");
+    assert!(
+        text.contains(&format!("✓ agent          {line}\n")),
+        "{text}"
+    );
     let verdict = "\na run can start: look at what is marked !\n";
     assert!(text.ends_with(verdict), "{text}");
 }
@@ -428,7 +431,7 @@ fn an_agent_that_is_not_configured_is_mentioned_without_an_error() {
     let settings = "agent = \"mine\"\n[agents.mine]\ncommand = [\"cat\"]\n";
     let last = |clinic: &Clinic| {
         let said = clinic.said("`claude`", &[], 0).pop().unwrap();
-        assert_eq!((said[0].as_str(), said[2].as_str()), ("good", ""));
+        assert_eq!((said[0].as_str(), said[2].as_str()), ("note", ""));
         said[1].clone()
     };
     let clinic = Clinic::new(settings);
@@ -452,7 +455,7 @@ fn doctor_refuses_a_state_directory_that_cannot_hold_a_vault() {
     command.arg("doctor").env("XDG_STATE_HOME", "/proc");
     let Output { code, stdout, .. } = sandbox.start_command(command).end();
     assert!(
-        stdout.contains("`/proc/ralphtool` cannot hold a vault: "),
+        stdout.contains("`/proc/ralphtool` cannot hold private files: "),
         "{code}: {stdout}"
     );
 }
@@ -595,7 +598,7 @@ fn a_run_at_work_keeps_another_from_starting() {
     sandbox::until("the agent works", || sandbox::there(&works));
     let text = sandbox.run(&["doctor", "--gates"]).ends_with(2).stdout;
     for part in [
-        "✗ lock        ralphtool is at work here: ",
+        "✗ lock           ralphtool is at work here: ",
         "no gate was run: ralphtool is at work in this tree",
         "\na run cannot start: correct what is marked ✗\n",
     ] {

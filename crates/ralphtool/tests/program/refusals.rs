@@ -119,7 +119,7 @@ fn a_repository_without_any_plan_is_refused() {
         &["loop", "c"],
         indoc! {"
             error: found no plan in `ROOT/repo` or above
-              hint: `ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
+              hint: `ralphtool new NAME` writes a small one, `ralphtool run ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
         "},
     );
 }

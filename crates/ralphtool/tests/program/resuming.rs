@@ -134,7 +134,7 @@ fn uncommitted_changes_go_along_or_stop_the_switch_as_in_git() {
         has(
             &told,
             "commit or stash these changes, then `ralphtool resume`; or \
-             `ralphtool loop c --fresh` starts over from `main`",
+             `ralphtool run c --fresh` starts over from `main`",
         );
     }
 }
@@ -261,7 +261,7 @@ fn a_change_whose_run_is_done_is_not_done_again() {
          ! no gates: the agent's word is the only check\n\
          `git switch ralph/c`, then `ralphtool finish --cleanup`: returns to main with the work as \
          uncommitted changes\n\
-         `ralphtool loop c --fresh` starts over\n"
+         `ralphtool run c --fresh` starts over\n"
     );
     assert_eq!(seen(&sandbox), before);
     assert_eq!(started(&sandbox), "1 2 ");
@@ -328,7 +328,7 @@ fn a_story_that_the_run_did_not_have_is_not_said_to_be_done() {
              run is on `ralph/c`\n  \
              hint: `git switch ralph/c` and add them to the plan there; then `ralphtool resume` does \
              them\n  \
-             hint: or `git merge ralph/c` here, with the boxes of both plans; then `ralphtool loop c` does \
+             hint: or `git merge ralph/c` here, with the boxes of both plans; then `ralphtool run c` does \
              them in a new run\n"
         );
     }
@@ -952,7 +952,7 @@ fn a_run_is_not_built_on_the_branch_of_another_by_accident() {
     assert_eq!(
         refused(&sandbox, &["loop", "d"]),
         "error: HEAD is on `ralph/c`, the branch of a run of `c`: `d` would be built on top of it\n  \
-         hint: `git switch main` first, to start without that work; or `ralphtool loop d --on-top`\n"
+         hint: `git switch main` first, to start without that work; or `ralphtool run d --on-top`\n"
     );
     let done = seen(&sandbox);
     let output = sandbox.run(&["loop", "d", "--on-top"]).ends_with(0);

@@ -37,6 +37,10 @@ fn a_wrong_command_line_is_answered_with_an_error_and_a_hint() {
         "pause",
         "clean",
         "help nonsense",
+        "rnu",
+        "help nwe",
+        "--max-cost 5",
+        "--gate true --fresh",
         "loop --no-such-flag",
         "loop --max-retrys 3",
         "loop --max-retries three",
@@ -114,7 +118,7 @@ fn every_shell_has_completions_and_every_command_a_manual_page() {
             .contains(".TH ralphtool 1")
     );
     for name in [
-        "loop",
+        "run",
         "list",
         "show",
         "prompt",

@@ -131,7 +131,7 @@ pub(super) fn others(agents: &[AgentHealth]) -> Option<Finding> {
     if !missing.is_empty() {
         parts.push(format!("not installed: {}", quoted(&missing)));
     }
-    (!parts.is_empty()).then(|| Finding::good(CHECK, parts.join("; ")))
+    (!parts.is_empty()).then(|| Finding::note(CHECK, parts.join("; ")))
 }
 
 fn text((major, minor, patch): Version) -> String {
@@ -220,7 +220,7 @@ mod tests {
                 Some("not asked for: `a` 2.1.325, `c` 2.1.325; not installed: `b`, `d`"),
             ),
         ] {
-            let want = want.map(|text| Finding::good(CHECK, text));
+            let want = want.map(|text| Finding::note(CHECK, text));
             assert_eq!(others(&agents), want);
         }
     }

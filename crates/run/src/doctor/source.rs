@@ -4,7 +4,10 @@ use super::{Finding, Scope};
 use crate::failure::chain;
 use crate::words::counted;
 use ralph_plan::source::{SourceError, Survey, survey};
-use ralph_plan::summary::ChangeState;
+use ralph_plan::summary::{ChangeState, ChangeSummary};
+
+/// What users call what is checked here.
+const CHECK: &str = "plan";
 
 /// Finds changes and checks whether they can be read; says how many have work left.
 pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
@@ -19,32 +22,53 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
     };
     let warnings = warnings.iter();
     let mut findings: Vec<Finding> = warnings
-        .map(|it| Finding::warning("source", it.message.as_str()))
+        .map(|it| Finding::warning(CHECK, it.message.as_str()))
         .collect();
-    let folder = folder.display();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Open);
-    let count = counted(changes.len(), "change");
     let ready = ready.count();
-    let message = format!("{count} in `{folder}`, {ready} with work left");
+    let folder = folder.display();
     findings.push(if changes.is_empty() {
-        Finding::warning("source", message)
+        Finding::warning(CHECK, format!("none in `{folder}`"))
             .hint("write one with `ralphtool new NAME`, or run a checklist file by its path")
     } else {
-        Finding::good("source", message)
+        let count = counted(changes.len(), "change");
+        Finding::good(
+            CHECK,
+            format!("{count} in `{folder}`, {ready} with work left"),
+        )
     });
-    for change in &changes {
-        if let ChangeState::Unreadable { reason } = &change.state {
-            let message = format!("`{}` cannot be read: {reason}", change.name);
-            findings.push(Finding::warning("source", message));
-        }
-    }
+    findings.extend(changes.iter().filter_map(|change| about(change, ready)));
     (findings, ready)
+}
+
+/// What keeps a change from being run.
+fn about(change: &ChangeSummary, ready: usize) -> Option<Finding> {
+    let name = &change.name;
+    match &change.state {
+        ChangeState::Unreadable { reason } => Some(Finding::warning(
+            CHECK,
+            format!("`{name}` cannot be read: {reason}"),
+        )),
+        ChangeState::Template => {
+            let message = format!("`{name}` is still as `ralphtool new` wrote it");
+            let finding = match ready {
+                // There is nothing else to run.
+                0 => Finding::refusal(CHECK, message),
+                _ => Finding::warning(CHECK, message),
+            };
+            let path = &change.path;
+            Some(finding.hint(format!(
+                "replace each TODO in `{path}`, in `tasks.md` first"
+            )))
+        }
+        _ => None,
+    }
 }
 
 /// Without a root there may still be a checklist file to run.
 fn missing(error: &SourceError) -> Finding {
     Finding {
         hint: error.hint(),
-        ..Finding::warning("source", chain(error))
+        ..Finding::warning(CHECK, chain(error))
     }
 }

@@ -26,6 +26,12 @@ use ralph_vault::other_vaults::{Scope as OtherVaults, others};
 use ralph_vault::store::{VaultError, VaultFolder, holder};
 use ralph_vault::{JournalHealth, Look, strays};
 
+/// The folder for private files of all work trees.
+const DISK: &str = "disk";
+
+/// The vault of the work tree, in the words of users.
+const FILES: &str = "private files";
+
 /// Less room than this is worth a warning.
 const LITTLE_ROOM: u64 = 1_000_000_000;
 
@@ -33,23 +39,23 @@ const LITTLE_ROOM: u64 = 1_000_000_000;
 pub(super) fn state_directory(scope: &Scope) -> Option<Finding> {
     let state = match &scope.state {
         Ok(state) => state,
-        Err(error) => return Some(Finding::refusal("state", error.to_string()).hint(error.hint())),
+        Err(error) => return Some(Finding::refusal(DISK, error.to_string()).hint(error.hint())),
     };
     let folder = state.join("ralphtool");
     let shown = folder.display();
     let present = folder.ancestors().find(|it| it.exists());
     if let Some(Err(error)) = present.map(try_place) {
-        let message = format!("`{shown}` cannot hold a vault: {error}");
+        let message = format!("`{shown}` cannot hold private files: {error}");
         let hint = "make it writable, or set `XDG_STATE_HOME` to another folder";
-        return Some(Finding::refusal("state", message).hint(hint));
+        return Some(Finding::refusal(DISK, message).hint(hint));
     }
     let free = free_bytes(&folder)?;
     let message = format!("`{shown}`, {} free", rounded(free));
     Some(if free < LITTLE_ROOM {
-        Finding::warning("state", message)
+        Finding::warning(DISK, message)
             .hint("free some space: a checkpoint must be written before an agent starts")
     } else {
-        Finding::good("state", message)
+        Finding::good(DISK, message)
     })
 }
 
@@ -89,7 +95,7 @@ pub(super) fn check(place: &Place<'_>, settings: Option<&Settings>) -> Vec<Findi
         }
     } else {
         let message = format!("none yet; the first run makes `{}`", folder.display());
-        findings.push(Finding::good("vault", message));
+        findings.push(Finding::good(FILES, message));
     }
     if let (true, Ok(looked)) = (is_free, &looked) {
         findings.extend(processes(place, looked));
@@ -113,9 +119,9 @@ fn size(place: &Place<'_>, runs: usize, settings: Option<&Settings>) -> Finding 
         rounded(bytes)
     );
     match limit.0 {
-        Some(most) if bytes > most => Finding::warning("vault", message)
+        Some(most) if bytes > most => Finding::warning(FILES, message)
             .hint("`ralphtool gc` removes old runs; so does the end of the next run"),
-        _ => Finding::good("vault", message),
+        _ => Finding::good(FILES, message),
     }
 }
 
@@ -146,7 +152,7 @@ fn other_repository(place: &Place<'_>, looked: &Look) -> Option<Finding> {
         work_tree: place.repository.work_tree.clone(),
         vault: place.vault.clone(),
     };
-    Some(Finding::error("vault", &error.into()))
+    Some(Finding::error(FILES, &error.into()))
 }
 
 /// How the last run stands, as `status` says it.
@@ -243,7 +249,7 @@ fn files_of_no_run(place: &Place<'_>) -> Option<Finding> {
     let stray = match strays(&place.vault) {
         Ok(stray) if stray.count > 0 => stray,
         Ok(_) => return None,
-        Err(error) => return Some(Finding::error("vault", &error)),
+        Err(error) => return Some(Finding::error(FILES, &error)),
     };
     let what = match stray.count {
         1 => "1 snapshot, trash or log folder".to_owned(),
@@ -251,13 +257,13 @@ fn files_of_no_run(place: &Place<'_>) -> Option<Finding> {
     };
     let bytes = rounded(stray.bytes);
     let message = format!("{what} in the vault belong to no run: {bytes}");
-    Some(Finding::warning("vault", message).hint("`ralphtool gc` removes them"))
+    Some(Finding::warning(FILES, message).hint("`ralphtool gc` removes them"))
 }
 
 fn other_vaults(place: &Place<'_>) -> Option<Finding> {
     let mut found = match others(place.state, Some(&place.vault), OtherVaults::All) {
         Ok(found) => found,
-        Err(error) => return Some(Finding::error("vaults", &error)),
+        Err(error) => return Some(Finding::error(FILES, &error)),
     };
     found.retain(|it| it.kind != VaultKind::Elsewhere);
     if found.is_empty() {
@@ -272,5 +278,5 @@ fn other_vaults(place: &Place<'_>) -> Option<Finding> {
     let message = format!("no work tree uses {}: {bytes}", names.join(", "));
     let hint = "`ralphtool gc --all-vaults --dry-run` says what is in them; a repository that was moved \
                 finds its vault again at its next run";
-    Some(Finding::warning("vaults", message).hint(hint))
+    Some(Finding::warning(FILES, message).hint(hint))
 }

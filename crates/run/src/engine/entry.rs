@@ -130,7 +130,7 @@ impl DoneRun {
             word(branch)
         ))
         .hint(format!(
-            "or `git merge {}` here, with the boxes of both plans; then `ralphtool loop {}` does them in \
+            "or `git merge {}` here, with the boxes of both plans; then `ralphtool run {}` does them in \
              a new run",
             word(branch),
             word(change)

@@ -30,7 +30,7 @@ use ralph_base::ids::{RunId, StoryId};
 use ralph_base::os;
 use ralph_base::random_name::random_name;
 use ralph_plan::change::{Change, StoryState};
-use ralph_plan::source::{Surroundings, place_of};
+use ralph_plan::source::{Surroundings, has_template_task, place_of, template_story};
 use ralph_vault::store::where_now;
 use ralph_vault::{BranchRuns, NewBranch, OpenRun, Vault};
 use ralph_vault::{Session, Settled};
@@ -144,6 +144,7 @@ impl Checked {
     /// None where there is nothing to do.
     fn of(vault: &mut OpenVault, run: &Run) -> Result<Option<Self>, Failure> {
         check_story(&run.change, run.only_story.as_ref())?;
+        refuse_template(&run.change, run.only_story.as_ref())?;
         let nothing_left = nothing_left(&run.change);
         vault.adapt_to(&run.settings);
         let mut preface = vault.repaired.clone();
@@ -362,6 +363,30 @@ fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
         Failure::refused(format!("`{}` has no story `{only}`", change.name))
             .hint(format!("its stories are: {}", ids.join(", "))),
     )
+}
+
+/// Refuses stories that are to be run and whose tasks are still those that `ralphtool new` wrote: an
+/// agent would be paid for work that nobody has described.
+pub fn refuse_template(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
+    let asked = only.and_then(|only| change.story(only));
+    let unwritten = match asked {
+        Some(story) => Some(story).filter(|story| has_template_task(story)),
+        None => template_story(change),
+    };
+    let Some(story) = unwritten else {
+        return Ok(());
+    };
+    let path = change.task_files.get(story.file).map(|file| &file.path);
+    let path = path.map(|path| path.strip_prefix(&change.root).unwrap_or(path));
+    let path = path.map_or_else(|| "the plan".to_owned(), |it| format!("`{}`", it.display()));
+    let name = &change.name;
+    Err(Failure::refused(format!(
+        "story {} of `{name}` is still from the template: its tasks say TODO",
+        story.id
+    ))
+    .hint(format!(
+        "edit {path}: replace each TODO with what to build, or delete the story"
+    )))
 }
 
 fn nothing_left(change: &Change) -> bool {

@@ -273,7 +273,8 @@ impl ChangeStanding {
 
     fn of_plan(state: &ChangeState) -> Self {
         let (words, tone, next) = match state {
-            ChangeState::Open => ("ready", Tone::Ready, Some("loop")),
+            ChangeState::Open => ("ready", Tone::Ready, Some("run")),
+            ChangeState::Template => ("template", Tone::Warning, None),
             ChangeState::Done => ("done", Tone::Good, None),
             ChangeState::Deferred => ("deferred", Tone::Quiet, None),
             ChangeState::NoTasks => ("no tasks", Tone::Quiet, None),

@@ -170,7 +170,7 @@ pub fn find_run<'a>(runs: &'a [RunSummary], name: &str) -> Result<&'a RunSummary
             .collect();
         if names.is_empty() {
             return Failure::refused("no run took place in this repository")
-                .hint("start one with `ralphtool loop CHANGE`");
+                .hint("start one with `ralphtool run CHANGE`");
         }
         Failure::refused(format!("found no run `{name}` of this repository"))
             .hint(format!("the newest are: {}", names.join(", ")))

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Kind::{Format, Lint, Tests, Types};
-use super::survey::VIRTUAL_ENVIRONMENTS;
 use super::{Candidate, Fallback, Folder, Kind};
 
 /// A command, and what a folder must have for it to be proposed.
@@ -17,7 +16,8 @@ struct Rule {
     ///
     /// A need is a list of alternatives, separated by `|`; with a `!` in front none of them may be
     /// there. `name` is a file, `name/` a folder, `*.ending` any file with that ending, `name~text`
-    /// a file that contains the text, and `name#/pointer` a JSON file with a value there.
+    /// and `*.ending~text` a file that contains the text, and `name#/pointer` a JSON file with a
+    /// value there.
     needs: &'static [&'static str],
 }
 
@@ -44,12 +44,16 @@ const GOLANGCI: &str = ".golangci.yml|.golangci.yaml|.golangci.toml|.golangci.js
 const GRADLE: &str = "build.gradle|build.gradle.kts|settings.gradle|settings.gradle.kts";
 const PYTEST: &str = "pytest.ini|conftest.py|tox.ini~[pytest]|pyproject.toml~pytest|\
     setup.cfg~pytest|requirements.txt~pytest|requirements-dev.txt~pytest|\
-    dev-requirements.txt~pytest|Pipfile~pytest|.venv/bin/pytest|venv/bin/pytest";
+    dev-requirements.txt~pytest|Pipfile~pytest|.venv/bin/pytest|venv/bin/pytest|\
+    *.py~import pytest|*.py~\ndef test_";
 const VITEST: &str = "vitest.config.ts|vitest.config.js|vitest.config.mts|vitest.config.mjs|\
     package.json#/devDependencies/vitest|package.json#/dependencies/vitest";
 const JEST: &str = "jest.config.ts|jest.config.js|jest.config.cjs|jest.config.mjs|\
     package.json#/jest|package.json#/devDependencies/jest|package.json#/dependencies/jest";
 const TOX: &str = "tox.ini~[tox]|tox.ini~[testenv|pyproject.toml~[tool.tox";
+
+/// Where a virtual environment of Python has its programs.
+pub(super) const VIRTUAL_ENVIRONMENTS: [&str; 2] = [".venv/bin/", "venv/bin/"];
 
 /// Stands for what runs a command in the project's environment.
 const PYTHON: &str = "{python}";
@@ -106,6 +110,7 @@ const RULES: &[Rule] = &[
     rule("python", Tests, "nox", &["noxfile.py", NO_PYTHON_MANAGER]),
     rule("python", Tests, "{python}pytest", &[PYTEST]),
     rule("python", Tests, "{python}python manage.py test", &["manage.py"]),
+    rule("python", Tests, "{python}python -m unittest", &["*.py~unittest"]),
     rule("python", Tests, "{python}python -m unittest", &["pyproject.toml|setup.py", "tests/|test/"]),
     rule("python", Lint, "{python}ruff check", &["ruff.toml|.ruff.toml|pyproject.toml~[tool.ruff"]),
     // Without a list of files, mypy needs to be given paths.
@@ -174,8 +179,17 @@ fn virtual_environment(folder: &Folder, command: &str) -> Option<&'static str> {
         .find(|bin| folder.entries.contains(&format!("{bin}{program}")))
 }
 
+/// Whether a file is named as Python's test runners expect it.
+pub(super) fn is_python_test(name: &str) -> bool {
+    let stem = name.strip_suffix(".py");
+    stem.is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
+}
+
 /// Whether a rule reads files of this name.
 pub(super) fn reads(name: &str) -> bool {
+    if is_python_test(name) {
+        return true;
+    }
     let managers = PYTHON_MANAGERS.iter().map(|(need, _)| need);
     let needs = RULES.iter().flat_map(|rule| rule.needs).chain(managers);
     needs.flat_map(|need| need.split('|')).any(|it| {
@@ -199,12 +213,12 @@ fn meets<'a>(folder: &'a Folder, need: &str) -> Option<&'a str> {
     need.split('|')
         .find_map(|it| {
             if let Some(ending) = it.strip_prefix('*') {
-                return folder.entries.iter().find(|name| name.ends_with(ending));
+                let (ending, text) = ending.split_once('~').unwrap_or((ending, ""));
+                let mut entries = folder.entries.iter();
+                return entries.find(|name| name.ends_with(ending) && has(folder, name, text));
             }
             if let Some((name, text)) = it.split_once('~') {
-                return folder
-                    .entry(name)
-                    .filter(|name| folder.content(name).contains(text));
+                return folder.entry(name).filter(|name| has(folder, name, text));
             }
             if let Some((name, pointer)) = it.split_once('#') {
                 return folder.entry(name).filter(|name| {
@@ -215,4 +229,11 @@ fn meets<'a>(folder: &'a Folder, need: &str) -> Option<&'a str> {
             folder.entry(it)
         })
         .map(String::as_str)
+}
+
+/// Whether a file contains a text; a line break at its start stands for the start of a line.
+fn has(folder: &Folder, name: &str, text: &str) -> bool {
+    let content = folder.content(name);
+    let at_start = text.strip_prefix('\n');
+    content.contains(text) || at_start.is_some_and(|text| content.starts_with(text))
 }

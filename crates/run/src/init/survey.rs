@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::agent::find_program;
+use crate::init::rules::{VIRTUAL_ENVIRONMENTS, is_python_test};
 use crate::init::{Candidate, Folder};
 use ralph_agents::adapters::ADAPTERS;
 use ralph_base::files::{FileError, Tried as _};
@@ -21,8 +22,8 @@ const MAX_BYTES: u64 = 1 << 20;
 
 const MAX_FOLDERS: usize = 60;
 
-/// Where a virtual environment of Python has its programs.
-pub(super) const VIRTUAL_ENVIRONMENTS: [&str; 2] = [".venv/bin/", "venv/bin/"];
+/// Where a project of Python usually has its tests.
+const TEST_FOLDERS: [&str; 2] = ["tests/", "test/"];
 
 /// The programs of a virtual environment that rules propose.
 const VIRTUAL_PROGRAMS: [&str; 4] = ["pytest", "python", "ruff", "mypy"];
@@ -72,12 +73,17 @@ fn folder(path: &Path, name: &str) -> io::Result<Folder> {
             folder.entries.insert(format!("{name}/"));
             continue;
         }
-        if Folder::is_read(&name)
-            && let Some(text) = content(&entry.path())
-        {
-            folder.contents.insert(name.clone(), text);
+        folder.read(name, &entry.path());
+    }
+    for tests in TEST_FOLDERS {
+        // A folder that is not there has none.
+        let names = fs::read_dir(path.join(tests)).into_iter().flatten();
+        let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        for name in names.filter(|name| is_python_test(name)) {
+            let inner = format!("{tests}{name}");
+            let file = path.join(&inner);
+            folder.read(inner, &file);
         }
-        folder.entries.insert(name);
     }
     for program in VIRTUAL_ENVIRONMENTS
         .iter()
@@ -88,6 +94,19 @@ fn folder(path: &Path, name: &str) -> io::Result<Folder> {
         }
     }
     Ok(folder)
+}
+
+impl Folder {
+    /// Adds a file, with its content if rules read it.
+    fn read(&mut self, name: String, path: &Path) {
+        let own = name.rsplit('/').next().unwrap_or(&name);
+        if Self::is_read(own)
+            && let Some(text) = content(path)
+        {
+            self.contents.insert(name.clone(), text);
+        }
+        self.entries.insert(name);
+    }
 }
 
 /// The start of a file; nothing of what is no file, such as a pipe.
@@ -168,5 +187,24 @@ mod tests {
             [("", vec!["Cargo.toml"]), ("web", vec!["package.json"])]
         );
         assert!(found[1].entries.contains("secret.txt"));
+    }
+
+    #[test]
+    fn tests_of_python_are_read_in_the_folder_and_in_its_folder_of_tests() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path();
+        fs::create_dir_all(top.join("tests")).unwrap();
+        for file in [
+            "test_a.py",
+            "b_test.py",
+            "app.py",
+            "tests/test_c.py",
+            "tests/data.py",
+        ] {
+            fs::write(top.join(file), "def test_it(): pass\n").unwrap();
+        }
+        let found = folders(top).unwrap();
+        let read: Vec<&str> = found[0].contents.keys().map(String::as_str).collect();
+        assert_eq!(read, ["b_test.py", "test_a.py", "tests/test_c.py"]);
     }
 }

@@ -158,6 +158,18 @@ fn python_runs_in_its_own_environment() {
         &["tests: python manage.py test"],
     );
     case(&["setup.py", "tests/"], &["tests: python -m unittest"]);
+    // Files of tests say by themselves what runs them.
+    case(&["test_a.py=import os\ndef test_a():"], &["tests: pytest"]);
+    case(&["a_test.py=def test_a():"], &["tests: pytest"]);
+    case(
+        &["tests/", "pyproject.toml", "tests/test_a.py=import pytest"],
+        &["tests: pytest"],
+    );
+    case(
+        &["test_a.py=import unittest\nclass A(unittest.TestCase):\n    def test_a(self):"],
+        &["tests: python -m unittest"],
+    );
+    case(&["app.py=print()"], &[]);
     case(
         &[
             "pyproject.toml=[tool.ruff]\n[tool.mypy]\nfiles = [\"src\"]\n[tool.pytest]",

@@ -67,10 +67,34 @@ pub async fn run(line: &str, top: &Path, limit: Duration) -> Result<Trial, Trial
     };
     let result = match ending.exit {
         _ if !is_over => TrialResult::Unfinished,
+        Exit::Code(0) if ran_no_test(&ending.stderr_tail) => failed("it ran no test".to_owned()),
         Exit::Code(0) => TrialResult::Passed,
         Exit::Code(code) => failed(format!("exit code {code}")),
         Exit::Signal(signal) => failed(format!("signal {signal}")),
         Exit::Unknown => failed("it ended in an unknown way".to_owned()),
     };
     Ok(Trial { result, took })
+}
+
+/// Whether the output says that there was nothing to test: before Python 3.12 `unittest` calls that
+/// a success.
+fn ran_no_test(output: &str) -> bool {
+    output
+        .lines()
+        .any(|line| line.starts_with("Ran 0 tests in "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn a_run_of_no_test_is_recognized_by_what_it_prints() {
+        let said = |count: &str| ran_no_test(&format!("---\nRan {count} in 0.000s\n\nOK\n"));
+        assert_eq!(
+            ["0 tests", "1 test", "10 tests"].map(said),
+            [true, false, false]
+        );
+    }
 }

@@ -11,7 +11,7 @@ use crate::gate::GatePlace;
 use crate::learnings::file;
 use crate::policy::roster::never_asked;
 use crate::preview::forecast::{AskedFor, Forecast, Question};
-use crate::preview::{Remark, about_change, about_dirty, about_guarded};
+use crate::preview::{Remark, about_change, about_dirty, about_guarded, failed};
 use crate::prompt::{Previous, PromptInput, prompt};
 use crate::records::progress::NO_GATES;
 use crate::settings::Settings;
@@ -159,14 +159,6 @@ fn refused(error: &CheckpointError) -> Remark {
     Remark {
         hint: error.hint(),
         ..Remark::stops(chain(error))
-    }
-}
-
-fn failed(failure: &Failure) -> Remark {
-    let hints = failure.hints();
-    Remark {
-        hint: (!hints.is_empty()).then(|| hints.join("; ")),
-        ..Remark::stops(chain(failure))
     }
 }
 

@@ -153,7 +153,7 @@ fn start_again(progress: &Progress) -> Option<NextStep> {
     let story = first_open(progress)?;
     let change = progress.header.as_ref().map(|it| word(&it.change))?;
     Some(NextStep::new(
-        format!("ralphtool loop {change}"),
+        format!("ralphtool run {change}"),
         format!("continues with story {}", story.id),
     ))
 }

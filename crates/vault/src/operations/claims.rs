@@ -157,7 +157,7 @@ fn holds_work(wanted: &NewBranch<'_>, run: &BranchRun) -> CheckpointError {
             run.stories_done()
         ),
         format!(
-            "`git switch {}` to build on it; or `ralphtool loop {change} --fresh` starts over and \
+            "`git switch {}` to build on it; or `ralphtool run {change} --fresh` starts over and \
              replaces the branch",
             word(branch)
         ),
@@ -172,7 +172,7 @@ fn on_other(place: &str, wanted: &NewBranch<'_>, other: &BranchRun) -> Checkpoin
             other.change, wanted.change
         ),
         format!(
-            "`git switch {}` first, to start without that work; or `ralphtool loop {change} --on-top`",
+            "`git switch {}` first, to start without that work; or `ralphtool run {change} --on-top`",
             word(&other.original)
         ),
     )

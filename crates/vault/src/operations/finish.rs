@@ -291,7 +291,7 @@ impl Vault {
         let Some(kept) = self.log.state.kept().cloned() else {
             return Err(CheckpointError::refused(
                 "there is no run to resume",
-                "start one with `ralphtool loop CHANGE`",
+                "start one with `ralphtool run CHANGE`",
             ));
         };
         let (_, head) = self.repo.observe()?;

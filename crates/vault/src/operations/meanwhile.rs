@@ -111,22 +111,36 @@ impl Repo {
         format!("the branch is gone: {by_force}, which touches no file; {then}")
     }
 
-    /// Reports commits on the branch that are undone with the attempt.
-    pub(crate) fn report_undone_commits(&self, current: &Current, refs: &Refs) -> Option<Notice> {
+    /// Reports commits on the branch that are undone with the attempt that is called `label`.
+    pub(crate) fn report_undone_commits(
+        &self,
+        current: &Current,
+        refs: &Refs,
+        label: &str,
+    ) -> Option<Notice> {
         let tip = refs.get(&current.intent.branch)?;
         if *tip == current.commit {
             return None;
         }
-        let who = self.who_moved(current);
+        let branch = short(&current.intent.branch);
+        if self.agent_ran(current, MOVING) {
+            let what = if self.agent_ran(current, &["commit"]) {
+                "committed".to_owned()
+            } else {
+                format!("moved `{branch}`")
+            };
+            let message = format!(
+                "the agent {what} in attempt {label}: undone with the attempt, and saved with it"
+            );
+            return Some(Notice::new("agent_commits_undone", message));
+        }
         let (from, to) = (current.commit.short(), tip.short());
-        Some(Notice::new(
-            "commits_undone",
-            format!(
-                "`{}` was moved to {to} {who}; it is restored to the checkpoint, and the commits \
-                 are parked with the attempt: `git cherry-pick {from}..{to}` applies them",
-                short(&current.intent.branch)
-            ),
-        ))
+        let message = format!(
+            "`{branch}` was moved to {to} while the agent worked, and not by the agent; it is \
+             restored to the checkpoint, and the commits are parked with the attempt: \
+             `git cherry-pick {from}..{to}` applies them"
+        );
+        Some(Notice::new("commits_undone", message))
     }
 
     /// Reports which commits, not made by the agent, are below the checkpoint, and
@@ -178,14 +192,6 @@ impl Repo {
             notices.push(Notice::new("commits_aside", message));
         }
         Ok(notices)
-    }
-
-    fn who_moved(&self, current: &Current) -> &'static str {
-        if self.agent_ran(current, MOVING) {
-            "in the attempt"
-        } else {
-            "while the agent worked, and not by the agent"
-        }
     }
 }
 

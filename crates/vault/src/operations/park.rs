@@ -134,7 +134,7 @@ impl Vault {
             .repo
             .read_control(head.clone(), refs.clone(), untouched)?;
         notices.extend(self.report_changed_refs(&current, &base, &refs));
-        notices.extend(self.repo.report_undone_commits(&current, &refs));
+        notices.extend(self.repo.report_undone_commits(&current, &refs, label));
 
         let mut scanned = self.tree.current_scan(&self.repo, &base)?;
         if !scanned.unreadable.is_empty() {

@@ -140,7 +140,7 @@ fn gone(change: &str, branch: &str, commit: ObjectId) -> CheckpointError {
     CheckpointError::refused(
         format!("the branch `{branch}` of the unfinished run of `{change}` is gone"),
         format!(
-            "`git branch {} {}` restores it; or `ralphtool loop {} --fresh` starts over",
+            "`git branch {} {}` restores it; or `ralphtool run {} --fresh` starts over",
             word(branch),
             commit,
             word(change)
@@ -156,7 +156,7 @@ fn in_the_way(change: &str, from: &str, branch: &str, reason: &str) -> Checkpoin
              `{from}`: {reason}"
         ),
         format!(
-            "commit or stash these changes, then `ralphtool resume`; or `ralphtool loop {} --fresh` \
+            "commit or stash these changes, then `ralphtool resume`; or `ralphtool run {} --fresh` \
              starts over from `{from}`",
             word(change)
         ),

@@ -391,7 +391,7 @@ impl Vault {
                 ),
                 format!(
                     "`git switch {branch}` first; or leave it, and start over with \
-                     `ralphtool loop CHANGE --fresh`"
+                     `ralphtool run CHANGE --fresh`"
                 ),
             ));
         }

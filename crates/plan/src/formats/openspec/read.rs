@@ -26,8 +26,8 @@ pub(super) fn read_folder(
     if change.task_files.is_empty() {
         change.warnings.push(no_task_file(&schema));
     }
-    change.warnings.extend(unfilled(&change.task_files));
     change.documents = documents(folder, project, &schema)?;
+    change.warnings.extend(unfilled(folder, &change.documents));
     Ok(change)
 }
 
@@ -74,15 +74,23 @@ fn no_task_file(schema: &Schema) -> Warning {
 }
 
 /// Otherwise an agent would be paid for work that is not described.
-fn unfilled(task_files: &[TaskFile]) -> Option<Warning> {
-    let file = task_files.iter().find(|file| {
-        let text = String::from_utf8_lossy(&file.bytes);
-        template::is_unfilled(&text)
-    })?;
-    let message = format!(
-        "`{}` still has lines of the template: replace each TODO",
-        file.label
-    );
+fn unfilled(folder: &Path, documents: &[Document]) -> Option<Warning> {
+    let paths = documents.iter().flat_map(|document| &document.paths);
+    let is_unfilled = |path: &&PathBuf| {
+        // A document that cannot be read is none of the template's.
+        let text = files::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        text.is_ok_and(|text| template::has_todo_lines(&text))
+    };
+    let unfilled = paths.filter(is_unfilled);
+    let names: Vec<String> = unfilled
+        .map(|path| format!("`{}`", files::inner_path(folder, path)))
+        .collect();
+    let (names, are) = match names.as_slice() {
+        [] => return None,
+        [only] => (only.clone(), "is"),
+        [first @ .., last] => (format!("{} and {last}", first.join(", ")), "are"),
+    };
+    let message = format!("{names} {are} still from the template: replace each TODO");
     Some(Warning::new("template", message))
 }
 
@@ -130,7 +138,10 @@ fn read_specs(folder: &Path) -> Result<(Vec<Scenario>, Vec<Warning>), SourceErro
             continue;
         }
         let delta = read_delta(&capability, &files::read(&path)?);
-        scenarios.extend(delta.into_scenarios());
+        let written = delta
+            .into_scenarios()
+            .filter(|it| !template::is_template_scenario(it));
+        scenarios.extend(written);
     }
     Ok((scenarios, warnings))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::lookup::broken_rule;
 use super::root::{Root, find_root};
+use crate::change::{Change, Scenario, Story, StoryState};
 use crate::error::SourceError;
 use crate::files::unwritable;
 use crate::label::slug;
@@ -71,11 +72,43 @@ commands it is about, and has a test that fails before it and passes after it.
 - [ ] 2.2 TODO: the test that shows it, and a line in the README
 ";
 
-/// Whether open tasks are still those of the template.
-pub(super) fn is_unfilled(tasks: &str) -> bool {
-    let template = || TASKS.lines().filter(|line| line.starts_with("- [ ]"));
-    let mut lines = tasks.lines().map(str::trim_end);
-    lines.any(|line| template().any(|it| it == line))
+/// The first open story with a task that is still the template's: nothing says what to build.
+pub fn template_story(change: &Change) -> Option<&Story> {
+    let mut open = change
+        .stories
+        .iter()
+        .filter(|story| story.state == StoryState::Open);
+    open.find(|story| has_template_task(story))
+}
+
+/// Whether an open task of a story is still the template's.
+pub fn has_template_task(story: &Story) -> bool {
+    story.open_tasks().any(|task| {
+        let is_it = |line: &str| line.strip_prefix("- [ ] ") == Some(task.raw.as_str());
+        todo_lines().any(is_it)
+    })
+}
+
+/// Whether a text still has lines of the template that the user is to replace.
+pub(super) fn has_todo_lines(text: &str) -> bool {
+    text.lines().any(is_todo_line)
+}
+
+/// Whether a scenario still says the template's words.
+pub(super) fn is_template_scenario(scenario: &Scenario) -> bool {
+    let heading = format!("#### Scenario: {}", scenario.name);
+    is_todo_line(&heading) || has_todo_lines(&scenario.text)
+}
+
+fn is_todo_line(line: &str) -> bool {
+    let line = line.trim_end();
+    todo_lines().any(|it| it == line)
+}
+
+/// The lines of the template that say what to write.
+fn todo_lines() -> impl Iterator<Item = &'static str> {
+    let lines = FILES.iter().flat_map(|(_, text)| text.lines());
+    lines.filter(|line| line.contains("TODO"))
 }
 
 /// A change that was just written.
@@ -94,7 +127,8 @@ pub struct NewChange {
 pub fn check_new_name(name: &str) -> Result<(), SourceError> {
     let refused = |rule: &str| {
         let message = format!("`{name}` cannot be the name of a new change: {rule}");
-        SourceError::unusable_but(message, format!("try `ralphtool new {}`", similar(name)))
+        let similar = similar_name(name).unwrap_or_else(|| "add-retry".to_owned());
+        SourceError::unusable_but(message, format!("try `ralphtool new {similar}`"))
     };
     if let Some(rule) = broken_rule(name) {
         return Err(refused(rule));
@@ -115,16 +149,18 @@ pub fn check_new_name(name: &str) -> Result<(), SourceError> {
     Ok(())
 }
 
-/// A name that is accepted and looks like one that is not.
-fn similar(name: &str) -> String {
+/// A name that is accepted and looks like one that is not; none where nothing of it can stay.
+pub fn similar_name(name: &str) -> Option<String> {
     let plain: String = name
         .chars()
         .map(|c| if c.is_ascii() { c } else { ' ' })
         .collect();
-    if name != "archive" && plain.contains(|c: char| c.is_ascii_alphanumeric()) {
-        return slug(&plain);
+    if name == "archive" || !plain.contains(|c: char| c.is_ascii_alphanumeric()) {
+        return None;
     }
-    "add-retry".to_owned()
+    let mut similar = slug(&plain);
+    similar.truncate(LONGEST_NAME);
+    Some(similar.trim_end_matches('-').to_owned())
 }
 
 /// Writes a new change from the template: into the project that is found from here, or else into a
@@ -182,8 +218,8 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::StoryState;
     use crate::source::{read_target, survey};
+    use crate::summary::ChangeState;
     use pretty_assertions::assert_eq;
 
     fn around(folder: &Path) -> Surroundings {
@@ -219,8 +255,62 @@ mod tests {
             stories,
             [("1".to_owned(), open, 2), ("2".to_owned(), open, 2)]
         );
-        assert_eq!(change.scenarios.len(), 2);
-        assert_eq!(survey(&around).unwrap().changes.len(), 1);
+        // Its scenarios say nothing yet.
+        assert_eq!(change.scenarios, []);
+        let changes = survey(&around).unwrap().changes;
+        let states: Vec<_> = changes.into_iter().map(|it| it.state).collect();
+        assert_eq!(states, [ChangeState::Template]);
+    }
+
+    #[test]
+    fn what_is_left_of_the_template_is_found_file_by_file() {
+        let project = tempfile::tempdir().unwrap();
+        let around = around(project.path());
+        let folder = create("add-retry", &around).unwrap().folder;
+        let edit = |file: &str, from: &str, to: &str| {
+            let path = folder.join(file);
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(text.contains(from), "{text}");
+            fs::write(path, text.replace(from, to)).unwrap();
+        };
+        let left = || {
+            let change = read_target("add-retry", &around).unwrap();
+            let story = template_story(&change).map(|story| story.id.to_string());
+            let scenarios = change.scenarios.len();
+            let warnings = change.warnings.into_iter().map(|it| it.message);
+            (story, scenarios, warnings.collect::<Vec<_>>().join("; "))
+        };
+        let still = |files: &str| format!("{files} still from the template: replace each TODO");
+        let spec = "specs/add-retry/spec.md";
+        let all = still(&format!("`proposal.md`, `{spec}` and `tasks.md` are"));
+        assert_eq!(left(), (Some("1".to_owned()), 0, all));
+        edit("tasks.md", "1.1 TODO: what", "1.1 Retry what");
+        edit(
+            "tasks.md",
+            "1.2 TODO: the test that shows it",
+            "1.2 Test it",
+        );
+        edit("tasks.md", "1. TODO: the smallest", "1. The smallest");
+        let all = still(&format!("`proposal.md`, `{spec}` and `tasks.md` are"));
+        assert_eq!(left(), (Some("2".to_owned()), 0, all));
+        // A task that is skipped or ticked is not to be built.
+        edit("tasks.md", "- [ ] 2.1 TODO", "- [~] 2.1 TODO");
+        edit("tasks.md", "- [ ] 2.2 TODO", "- [x] 2.2 TODO");
+        edit("tasks.md", "## 2. TODO: what", "## 2. What");
+        let two = still(&format!("`proposal.md` and `{spec}` are"));
+        assert_eq!(left(), (None, 0, two));
+        edit("proposal.md", "TODO: ", "");
+        edit(
+            spec,
+            "#### Scenario: TODO: the normal case",
+            "#### Scenario: Normal",
+        );
+        edit(spec, "TODO: what the user does", "the user types it");
+        edit(spec, "TODO: what the user sees", "it works");
+        let one = still(&format!("`{spec}` is"));
+        assert_eq!(left(), (None, 1, one));
+        edit(spec, "TODO: ", "");
+        assert_eq!(left(), (None, 2, String::new()));
     }
 
     #[test]

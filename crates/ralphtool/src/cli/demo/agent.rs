@@ -27,7 +27,7 @@ pub(in crate::cli) fn dispatch(args: &[OsString]) -> Option<ExitCode> {
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
     let (Some(story), Some(change)) = (variable("RALPHTOOL_STORY"), variable("RALPHTOOL_CHANGE"))
     else {
-        let usage = "this word is for `ralphtool loop CHANGE --agent demo`, not for people";
+        let usage = "this word is for `ralphtool run CHANGE --agent demo`, not for people";
         return Some(report(usage, BAD_USAGE));
     };
     if change == CHANGE && Path::new("greet.sh").is_file() {

@@ -21,16 +21,29 @@ const WIDTH: usize = 74;
 /// How wide the labels are.
 const LABEL: usize = 9;
 
-/// Everything worth showing.
+/// What the stories did.
 #[derive(Debug)]
-pub(super) struct Remains {
+pub(super) struct Work {
     /// The commits of the branch, the oldest first.
     commits: Vec<Commit>,
     /// `git diff --stat` over all stories.
     stat: String,
+}
+
+/// What failed attempts did, and what is left of the user's own work.
+#[derive(Debug)]
+pub(super) struct Rescue {
     failed: Vec<FailedAttempt>,
     is_edit_there: bool,
     is_untracked_there: bool,
+}
+
+/// How many commands are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    Full,
+    /// Few enough for a small terminal.
+    Short,
 }
 
 #[derive(Debug)]
@@ -50,13 +63,9 @@ struct FailedAttempt {
     acts: Vec<(&'static str, String)>,
 }
 
-impl Remains {
-    /// Reads what the run in `run_folder` left.
-    pub(super) fn read(
-        demo: &DemoFolder,
-        state: &Path,
-        run_folder: &Path,
-    ) -> Result<Self, DemoError> {
+impl Work {
+    /// Reads what is on the branch of the run.
+    pub(super) fn read(demo: &DemoFolder) -> Result<Self, DemoError> {
         let folder = &demo.repository;
         let format = format!("--format={COMMIT_MARK}%h %s");
         let range = format!("{ORIGINAL}..ralph/{CHANGE}");
@@ -67,34 +76,10 @@ impl Remains {
         let commits: Vec<Commit> = log.split(COMMIT_MARK).filter_map(commit).collect();
         let first = commits.first().map_or(ORIGINAL, |commit| &commit.id);
         let stat = git(folder, &["diff", "--stat=72", first, "HEAD"])?;
-        let shelf = shelf(demo, state)?;
-        let mut failed = Vec::new();
-        for parked in shelf.attempts() {
-            failed.push(failed_attempt(&shelf, &parked, run_folder)?);
-        }
-        let text = |name: &str| {
-            let bytes = read_if_present(&folder.join(name))?.unwrap_or_default();
-            Ok::<_, DemoError>(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        Ok(Self {
-            commits,
-            stat,
-            failed,
-            is_edit_there: text(EDITED)?.contains(OWN_EDIT),
-            is_untracked_there: text(UNTRACKED)? == OWN_FILE,
-        })
+        Ok(Self { commits, stat })
     }
 
-    /// Writes what happened.
     pub(super) fn write(&self, page: &mut Page) {
-        self.write_commits(page);
-        for attempt in &self.failed {
-            attempt.write(page);
-        }
-        self.write_own_work(page);
-    }
-
-    fn write_commits(&self, page: &mut Page) {
         page.heading(format!("what is on ralph/{CHANGE}"));
         let widest = self.commits.iter().map(|it| columns(&it.subject)).max();
         for commit in &self.commits {
@@ -108,6 +93,67 @@ impl Remains {
             page.line(format!("  {}", line.trim_start()));
         }
     }
+}
+
+impl Rescue {
+    /// Reads what the run in `run_folder` left.
+    pub(super) fn read(
+        demo: &DemoFolder,
+        state: &Path,
+        run_folder: &Path,
+    ) -> Result<Self, DemoError> {
+        let shelf = shelf(demo, state)?;
+        let mut failed = Vec::new();
+        for parked in shelf.attempts() {
+            failed.push(failed_attempt(&shelf, &parked, run_folder)?);
+        }
+        let text = |name: &str| {
+            let bytes = read_if_present(&demo.repository.join(name))?.unwrap_or_default();
+            Ok::<_, DemoError>(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(Self {
+            failed,
+            is_edit_there: text(EDITED)?.contains(OWN_EDIT),
+            is_untracked_there: text(UNTRACKED)? == OWN_FILE,
+        })
+    }
+
+    /// The names of the failed attempts, such as `2.1`.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.failed.iter().map(|it| it.name.clone()).collect()
+    }
+
+    /// Writes what each failed attempt did, and what is left of the user's own work.
+    pub(super) fn write(&self, page: &mut Page) {
+        for attempt in &self.failed {
+            attempt.write(page);
+        }
+        self.write_own_work(page);
+    }
+
+    /// Writes the same in a line each.
+    pub(super) fn write_in_short(&self, page: &mut Page) {
+        page.blank();
+        for attempt in &self.failed {
+            page.line(clean(&attempt.headline()));
+        }
+        if self.is_edit_there && self.is_untracked_there {
+            let though = self.though_deleted(UNTRACKED);
+            let line = match though {
+                Some(though) => format!("your own work is still there{though} {UNTRACKED}"),
+                None => "your own work is still there".to_owned(),
+            };
+            page.styled(GOOD, line);
+        } else {
+            page.styled(BAD, "your own work is not all there");
+        }
+    }
+
+    fn though_deleted(&self, path: &str) -> Option<&'static str> {
+        let deleted = ("deleted", path.to_owned());
+        let was_deleted = self.failed.iter().any(|it| it.acts.contains(&deleted));
+        was_deleted.then_some(", though an attempt deleted")
+    }
 
     fn write_own_work(&self, page: &mut Page) {
         page.heading("your own work, which you had not committed");
@@ -120,23 +166,21 @@ impl Remains {
             } else {
                 page.paint(BAD, "is lost")
             };
-            let deleted = ("deleted", path.to_owned());
-            let was_deleted = self.failed.iter().any(|it| it.acts.contains(&deleted));
-            let though = if was_deleted {
-                ", though an attempt deleted it"
-            } else {
-                ""
-            };
+            let though = self.though_deleted(path);
+            let though = though.map_or_else(String::new, |it| format!("{it} it"));
             page.line(format!("  {} {what} {mark}{though}", pad(path, LABEL)));
         }
     }
 }
 
 impl FailedAttempt {
-    fn write(&self, page: &mut Page) {
+    fn headline(&self) -> String {
         let name = &self.name;
-        let head = format!("attempt {name} failed: its changes were undone and saved");
-        page.heading(clean(&head));
+        format!("attempt {name} failed: its changes were undone and saved")
+    }
+
+    fn write(&self, page: &mut Page) {
+        page.heading(clean(&self.headline()));
         for line in clean_lines(&self.reason) {
             for part in wrap(&line, WIDTH) {
                 page.line(format!("  {}", page.paint(BAD, part)));
@@ -151,23 +195,18 @@ fn shelf(demo: &DemoFolder, state: &Path) -> Result<Shelf, DemoError> {
     Ok(Shelf::open(state, &repository)?)
 }
 
-/// The names of the parked attempts, such as `2.1`.
-pub(super) fn failed_attempts(demo: &DemoFolder, state: &Path) -> Result<Vec<String>, DemoError> {
-    let parked = shelf(demo, state)?.attempts();
-    Ok(parked.into_iter().map(|it| it.note.label).collect())
-}
-
 /// Writes the commands that show what the run did, and the one that removes it all.
 pub(super) fn write_commands(
     page: &mut Page,
     demo: &DemoFolder,
     view: &View<'_>,
     attempts: &[String],
+    detail: Detail,
 ) {
     let branch = format!("refs/heads/ralph/{CHANGE}");
     let has_branch = git(&demo.repository, &["rev-parse", "-q", "--verify", &branch]).is_ok();
     page.heading("next");
-    write_all(page, view, &commands(attempts, has_branch));
+    write_all(page, view, &commands(attempts, has_branch, detail));
 }
 
 fn write_all(page: &mut Page, view: &View<'_>, commands: &[(String, &'static str)]) {
@@ -188,23 +227,21 @@ fn setup(view: &View<'_>) -> Vec<String> {
     lines
 }
 
-fn commands(attempts: &[String], has_branch: bool) -> Vec<(String, &'static str)> {
+fn commands(attempts: &[String], has_branch: bool, detail: Detail) -> Vec<(String, &'static str)> {
     let typed = |command: &str| format!("{PROGRAM} {command}");
     let mut commands = vec![(typed("log last"), "what the run did, story by story")];
     if let Some(name) = attempts.first() {
+        let shown: &[(&str, &str)] = match detail {
+            Detail::Short => &[("show", "why an attempt failed, and what it had changed")],
+            Detail::Full => &[
+                ("show", "why the attempt failed"),
+                ("diff", "what it had changed"),
+                ("transcript", "what the agent said and did"),
+            ],
+        };
         let name = shell(name);
-        commands.push((
-            typed(&format!("attempts show {name}")),
-            "why the attempt failed",
-        ));
-        commands.push((
-            typed(&format!("attempts diff {name}")),
-            "what it had changed",
-        ));
-        commands.push((
-            typed(&format!("attempts transcript {name}")),
-            "what the agent said and did",
-        ));
+        let of_attempt = |verb: &str| typed(&format!("attempts {verb} {name}"));
+        commands.extend(shown.iter().map(|(verb, what)| (of_attempt(verb), *what)));
     }
     commands.push((
         typed("status"),
@@ -287,14 +324,19 @@ mod tests {
         }
     }
 
-    fn remains() -> Remains {
-        Remains {
+    fn work() -> Work {
+        Work {
             commits: vec![
                 commit("c1", "initial state", "2 files changed"),
                 commit("c2", "checkpoint: 1", "1 file changed"),
                 commit("c3", "checkpoint: 2", "3 files changed"),
             ],
             stat: " greet.sh | 3 +++\n 1 file changed, 3 insertions(+)\n".to_owned(),
+        }
+    }
+
+    fn rescue() -> Rescue {
+        Rescue {
             failed: vec![FailedAttempt {
                 name: "2.1".to_owned(),
                 reason: "the greeting has no name".to_owned(),
@@ -314,14 +356,38 @@ mod tests {
     fn the_demo_shows_commits_failed_attempts_and_next_commands() {
         let mut page = Page::new(Paint::Plain);
         write_start(&mut page, &VIEW);
-        remains().write(&mut page);
-        let installed = commands(&["2.1".to_owned()], true);
+        work().write(&mut page);
+        rescue().write(&mut page);
+        let installed = commands(&rescue().names(), true, Detail::Full);
         write_all(&mut page, &VIEW, &installed);
         let view = View {
             program: "/repo/target/release/ralphtool",
             ..VIEW
         };
-        write_all(&mut page, &view, &commands(&[], false));
+        write_all(&mut page, &view, &commands(&[], false, Detail::Full));
+        insta::assert_snapshot!(page.text);
+    }
+
+    #[test]
+    fn after_the_screen_the_demo_is_short() {
+        let mut page = Page::new(Paint::Plain);
+        rescue().write_in_short(&mut page);
+        page.heading("next");
+        write_all(
+            &mut page,
+            &VIEW,
+            &commands(&rescue().names(), true, Detail::Short),
+        );
+        let nothing_failed = Rescue {
+            failed: Vec::new(),
+            ..rescue()
+        };
+        nothing_failed.write_in_short(&mut page);
+        let lost = Rescue {
+            is_edit_there: false,
+            ..rescue()
+        };
+        lost.write_in_short(&mut page);
         insta::assert_snapshot!(page.text);
     }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{App, Screen, Then};
+use super::{App, NoticeEnd, Screen, Then};
 use crate::tui::help;
 use crate::tui::keys::{self, Action, Place};
 use crate::tui::message::{Query, Request, Wheel};
@@ -15,6 +15,7 @@ use ralph_run::machine::UserCommand;
 
 impl App {
     pub(super) fn on_key(&mut self, key: KeyEvent) {
+        self.notice.take_if(|it| it.end == NoticeEnd::NextKey);
         if self.typing.is_some() {
             return self.type_key(key);
         }

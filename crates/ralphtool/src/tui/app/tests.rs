@@ -111,11 +111,46 @@ fn a_new_change_is_written_and_selected() {
     stage.keys("nadd-export");
     assert_eq!(stage.take_asked(), []);
     stage.press(KeyCode::Enter);
-    let notice = "wrote openspec/changes/add-export: replace each TODO, then open it";
+    let notice = "wrote openspec/changes/add-export: replace each TODO in tasks.md, proposal.md";
+    assert_eq!(stage.app.notice(), Some(notice));
+    // It stays until it is read.
+    stage.wait(3600);
     assert_eq!(stage.app.notice(), Some(notice));
     stage.silent = true;
     stage.press(KeyCode::Enter);
     let query = Query::Preview("add-export".to_owned(), Box::default());
+    assert_eq!(stage.take_asked(), [Request::Query(query)]);
+}
+
+#[test]
+fn a_name_that_no_change_can_have_is_corrected_in_the_input() {
+    #[track_caller]
+    fn case(typed: &str, title: &str, text: &str) {
+        let mut stage = changes();
+        stage.silent = true;
+        stage.keys("n").keys(typed).press(KeyCode::Enter);
+        assert_eq!(stage.take_asked(), []);
+        let typing = stage.app.typing.as_ref().unwrap();
+        assert_eq!((typing.title.as_str(), typing.edit.text()), (title, text));
+        assert_eq!(stage.app.error, None);
+    }
+    let takes = "only lowercase words joined by hyphens; Enter takes";
+    case("Add Retry", takes, "add-retry");
+    case("a_b!", takes, "a-b");
+    let another = "this cannot be its name; lowercase words joined by hyphens";
+    case("archive", another, "archive");
+    case("漢字", another, "漢字");
+}
+
+#[test]
+fn enter_takes_the_corrected_name() {
+    let mut stage = changes();
+    stage.silent = true;
+    stage
+        .keys("nAdd Retry")
+        .press(KeyCode::Enter)
+        .press(KeyCode::Enter);
+    let query = Query::Create("add-retry".to_owned());
     assert_eq!(stage.take_asked(), [Request::Query(query)]);
 }
 

@@ -10,6 +10,7 @@ use crate::tui::message::{ErrorText, Export, Query, Request};
 use crate::tui::screen::preview::Preview;
 use crate::tui::step::{Step, Typing};
 use ralph_base::ids::StoryId;
+use ralph_plan::source;
 use ralph_run::machine::UserCommand;
 
 /// What is being typed.
@@ -143,7 +144,10 @@ impl App {
         match typing.what {
             Typing::Filter => {}
             Typing::Note | Typing::Export | Typing::NewChange if text.is_empty() => {}
-            Typing::NewChange => self.request = Some(Request::Query(Query::Create(text))),
+            Typing::NewChange => match source::check_new_name(&text) {
+                Ok(()) => self.request = Some(Request::Query(Query::Create(text))),
+                Err(_) => self.correct_name(&text),
+            },
             Typing::Search => {
                 let step = self.search(&text);
                 self.perform(step);
@@ -175,6 +179,22 @@ impl App {
             }
             _ => self.say("the run has ended: Esc goes back to its screen"),
         }
+    }
+
+    /// Offers a name that is accepted, or asks for another one.
+    fn correct_name(&mut self, typed: &str) {
+        let similar = source::similar_name(typed);
+        let title = match similar {
+            Some(_) => "only lowercase words joined by hyphens; Enter takes",
+            None => "this cannot be its name; lowercase words joined by hyphens",
+        };
+        self.typing = Some(TypingLine {
+            what: Typing::NewChange,
+            title: title.to_owned(),
+            story: None,
+            screen: self.screen,
+            edit: LineEdit::new(similar.as_deref().unwrap_or(typed)),
+        });
     }
 
     fn search(&mut self, text: &str) -> Step {

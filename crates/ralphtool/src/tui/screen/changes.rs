@@ -361,7 +361,7 @@ impl Changes {
         };
         let text = standing.short;
         match standing.next.filter(|_| last.is_some()) {
-            Some("loop") | None => (text, style),
+            Some("run") | None => (text, style),
             Some(next) => (format!("{text} → {next}"), style),
         }
     }
@@ -373,6 +373,13 @@ impl Changes {
         };
         let (text, style) = match &row.state {
             ChangeState::Unreadable { reason } => (format!("unreadable: {}", clean(reason)), BAD),
+            ChangeState::Template => (
+                format!(
+                    "not written yet: replace each TODO in {}/tasks.md",
+                    clean(&row.path)
+                ),
+                WARN,
+            ),
             ChangeState::NoTasks => (row.kind.example().to_owned(), DIM),
             // The path tells it from another change of the same name.
             _ if row.target != row.name => (clean(&row.target), DIM),
@@ -496,7 +503,7 @@ fn empty(found: &ChangesFound) -> Vec<Line<'static>> {
         Line::default(),
         Line::from(vec![
             Span::raw("to run a checklist or a prd.json: "),
-            Span::styled("ralphtool loop ./PLAN.md", NAME),
+            Span::styled("ralphtool run ./PLAN.md", NAME),
         ]),
         Line::from(vec![
             Span::raw("to see how it works, without any agent: "),

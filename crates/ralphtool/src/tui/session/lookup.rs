@@ -112,6 +112,8 @@ impl Lookup {
         let folder = new.folder.strip_prefix(&here).unwrap_or(&new.folder);
         Ok(Created {
             folder: folder.display().to_string(),
+            // A run needs the tasks, which stand last.
+            files: new.files.into_iter().rev().collect(),
             name: new.name,
         })
     }
@@ -238,7 +240,11 @@ pub(super) fn error_text(failure: Failure) -> ErrorText {
     let mut message = failure.to_string();
     let mut cause = std::error::Error::source(&failure);
     while let Some(error) = cause {
-        message = format!("{message}: {error}");
+        let reason = error.to_string();
+        // What a failure was made of may have its words.
+        if reason != message {
+            message = format!("{message}: {reason}");
+        }
         cause = error.source();
     }
     ErrorText {

@@ -181,7 +181,7 @@ fn limited(stage: &mut Stage) {
 fn broken(stage: &mut Stage) {
     let outcome = Outcome::Broken {
         reason: "could not write the checkpoint: no space left on device".to_owned(),
-        hint: "free some space, then run `ralphtool loop add-retry` again".to_owned(),
+        hint: "free some space, then run `ralphtool run add-retry` again".to_owned(),
     };
     over(stage, outcome, 2);
 }

@@ -95,6 +95,7 @@ pub(super) fn answer(world: &World, query: &Query) -> Answer {
             Answer::Look(target, found)
         }
         Query::Create(name) => Answer::Created(Ok(Created {
+            files: vec!["tasks.md".to_owned(), "proposal.md".to_owned()],
             folder: format!("openspec/changes/{name}"),
             name,
         })),

@@ -190,7 +190,7 @@ fn the_summary_says_why_and_what_to_type() {
     };
     let broken = Outcome::Broken {
         reason: "could not write the checkpoint of story 2: no space left on device".to_owned(),
-        hint: "make room, then run `ralphtool loop add-retry` again".to_owned(),
+        hint: "make room, then run `ralphtool run add-retry` again".to_owned(),
     };
     let cases = [
         (Outcome::AllDone, 2, Some(FinishChoice::Cleanup)),

@@ -31,7 +31,7 @@ fn new_writes_a_change_that_the_other_commands_accept_and_says_what_to_do_with_i
             next
               ralphtool show add-retry  the stories, as ralphtool reads them
               ralphtool init            writes `ralphtool.toml`, with your tests as gates
-              ralphtool loop add-retry  works through it, one commit per story
+              ralphtool run add-retry   works through it, one commit per story
         "}
     );
     let listed = sandbox.run(&["list"]).ends_with(0);
@@ -40,17 +40,28 @@ fn new_writes_a_change_that_the_other_commands_accept_and_says_what_to_do_with_i
     assert!(shown.stdout.contains("0 of 2 stories"), "{}", shown.stdout);
     assert_eq!(
         shown.stderr,
-        "warning: `tasks.md` still has lines of the template: replace each TODO\n"
+        "warning: `proposal.md`, `specs/add-retry/spec.md` and `tasks.md` are still from the \
+         template: replace each TODO\n"
     );
-    let tasks = "openspec/changes/add-retry/tasks.md";
-    let text = sandbox.read(tasks).replace("TODO: ", "");
-    sandbox.write(tasks, &text);
+    fill(
+        &sandbox,
+        &["proposal.md", "specs/add-retry/spec.md", "tasks.md"],
+    );
     let shown = sandbox.run(&["show", "add-retry"]).ends_with(0);
     assert_eq!(shown.stderr, "");
 }
 
-#[test]
-fn a_new_change_can_be_run_as_it_is() {
+/// Replaces each TODO of these files of the change `add-retry`.
+fn fill(sandbox: &Sandbox, files: &[&str]) {
+    for file in files {
+        let path = format!("openspec/changes/add-retry/{file}");
+        let text = sandbox.read(&path).replace("TODO: ", "");
+        sandbox.write(&path, &text);
+    }
+}
+
+/// A repository with an agent, and a change that was just written.
+fn with_new_change() -> Sandbox {
     let sandbox = empty();
     sandbox.write("a.txt", "one\n");
     sandbox.config("");
@@ -58,7 +69,56 @@ fn a_new_change_can_be_run_as_it_is() {
     sandbox.git("commit -q -m first");
     sandbox.agent(crate::sandbox::GOOD);
     sandbox.run(&["new", "add-retry"]).ends_with(0);
-    sandbox.run(&["loop", "add-retry"]).ends_with(0);
+    sandbox
+}
+
+#[test]
+fn a_change_that_is_still_the_template_is_refused_with_what_to_edit() {
+    let sandbox = with_new_change();
+    let said = indoc! {"
+        error: story 1 of `add-retry` is still from the template: its tasks say TODO
+          hint: edit `openspec/changes/add-retry/tasks.md`: replace each TODO with what to build, or delete the story
+    "};
+    for args in [
+        &["run", "add-retry"][..],
+        &["run"],
+        &["run", "add-retry", "--dry-run"],
+        &["run", "add-retry", "--story", "2"],
+    ] {
+        let refused = sandbox.run(args).ends_with(2);
+        let said = if args.contains(&"--story") {
+            said.replace("story 1", "story 2")
+        } else {
+            said.to_owned()
+        };
+        assert_eq!(
+            (refused.stderr, refused.stdout),
+            (said, String::new()),
+            "{args:?}"
+        );
+    }
+    assert_eq!(sandbox.git("branch --format=%(refname:short)"), "main\n");
+    let listed = sandbox.run(&["list"]).ends_with(0).stdout;
+    assert!(
+        listed.contains("template") && !listed.contains("ready"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_new_change_can_be_run_once_its_tasks_say_what_to_build() {
+    let sandbox = with_new_change();
+    fill(&sandbox, &["tasks.md"]);
+    let warning = "`proposal.md` and `specs/add-retry/spec.md` are still from the template: \
+                   replace each TODO";
+    let planned = sandbox.run(&["run", "--dry-run"]).ends_with(0);
+    assert_eq!(planned.stderr, format!("warning: {warning}\n"));
+    let prompt = sandbox.run(&["prompt", "add-retry"]).ends_with(0).stdout;
+    assert!(!prompt.contains("TODO"), "{prompt}");
+    let told = sandbox.run(&["run"]).ends_with(0).stdout;
+    assert!(told.contains(&format!("warning: {warning}")), "{told}");
+    let (_, closing) = told.split_once("all stories are done").unwrap();
+    assert!(closing.contains(&format!("! {warning}")), "{closing}");
     let log = sandbox.git("log --format=%s main..ralph/add-retry");
     assert!(log.contains("checkpoint: 2\ncheckpoint: 1\n"), "{log}");
 }
@@ -102,9 +162,9 @@ fn without_any_plan_the_three_ways_to_one_are_said_once() {
                 found no plan in `{}`
 
                 start with one of these
-                  ralphtool new NAME        writes a small change from a template
-                  ralphtool loop ./TODO.md  runs a checklist or a `prd.json` of yours
-                  ralphtool demo            shows how it works, on a temporary repository
+                  ralphtool new NAME       writes a small change from a template
+                  ralphtool run ./TODO.md  runs a checklist or a `prd.json` of yours
+                  ralphtool demo           shows how it works, on a temporary repository
             "},
             repo
         )
@@ -117,7 +177,7 @@ fn without_any_plan_the_three_ways_to_one_are_said_once() {
         format!(
             indoc! {"
                 error: found no plan in `{}` or above
-                  hint: `ralphtool new NAME` writes a small one, `ralphtool loop ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
+                  hint: `ralphtool new NAME` writes a small one, `ralphtool run ./TODO.md` runs a checklist, and `ralphtool demo` shows how it works
             "},
             repo
         )

@@ -42,7 +42,7 @@ fn without_a_run_it_says_so() {
         told.starts_with("no run took place in this repository\n"),
         "{told}"
     );
-    assert!(told.contains("ralphtool loop"), "{told}");
+    assert!(told.contains("ralphtool run"), "{told}");
     let object = status(&sandbox);
     assert_eq!(parts(&object, &["state", "run"]), json!([null, null]));
     let lines = sandbox.run(&["status", "--watch"]).ends_with(0).stdout;

@@ -274,7 +274,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "loop",
+        "run",
         &[
             (
                 "--max-retries",

@@ -137,7 +137,7 @@ fn attach_needs_a_run_and_a_terminal() {
     );
     let mut terminal = open(&sandbox, &["attach"]);
     terminal.waits_for("no run is at work in this repository");
-    terminal.waits_for("ralphtool loop CHANGE");
+    terminal.waits_for("ralphtool run CHANGE");
     ends(&mut terminal, 2);
     sandbox.run(&["loop", "c"]).ends_with(0);
     let mut terminal = open(&sandbox, &["attach"]);

@@ -8,6 +8,9 @@ use crate::words::quoted;
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
 
+/// The code of the warning about files that are still from the template.
+const TEMPLATE: &str = "template";
+
 impl Progress {
     /// What keeps the work of this run from being verified by gates, in words; none where gates
     /// verify it.
@@ -61,9 +64,19 @@ impl Progress {
         let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
         let red = self.red().filter(|_| !is_said);
         let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
-        reasons
-            .chain(self.findings().map(Warning::with_story))
-            .collect()
+        let plan = self.template_warning().map(|it| it.message.clone());
+        let findings = self.findings().map(Warning::with_story);
+        reasons.chain(plan).chain(findings).collect()
+    }
+
+    /// Whether a warning is among the alerts.
+    pub fn is_alert(&self, warning: &Warning) -> bool {
+        warning.code == TEMPLATE || self.findings().any(|finding| finding == warning)
+    }
+
+    /// What of the plan was still from the template when the last part of the run began.
+    fn template_warning(&self) -> Option<&Warning> {
+        self.warnings.iter().rfind(|it| it.code == TEMPLATE)
     }
 
     /// Warnings without notes.

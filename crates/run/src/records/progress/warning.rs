@@ -19,7 +19,7 @@ impl Importance {
     /// How much a warning with this code matters.
     pub fn of(code: &str) -> Self {
         match code {
-            "ticked" | "deferred" | "vault_tidied" => Self::Note,
+            "ticked" | "deferred" | "vault_tidied" | "agent_commits_undone" => Self::Note,
             _ => Self::Warning,
         }
     }

@@ -178,7 +178,7 @@ fn last_run<'a>(
 
 /// What is not above the choice already: warnings about how the run went, and notes.
 fn warnings(progress: &Progress, columns: usize) -> Vec<Item> {
-    let is_above = |warning: &Warning| progress.findings().any(|finding| finding == warning);
+    let is_above = |warning: &Warning| progress.is_alert(warning);
     let mut items = Vec::new();
     for (importance, mark, style) in [
         (Importance::Warning, "!", WARN),
