@@ -5,6 +5,7 @@
 
 mod agent_health;
 mod agents;
+mod filters;
 mod gates;
 mod repository;
 mod settings;
@@ -156,6 +157,7 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
             run_gates = RunGates::Withheld("ralphtool is at work in this tree");
         }
         findings.extend(repository::obstacles(&place));
+        findings.extend(filters::check(repository, &scope.environment));
         findings.extend(vault::check(&place, shown));
     }
     findings.extend(vault::state_directory(scope));

@@ -70,6 +70,7 @@ pub use operations::preflight::{branch_obstacle, obstacles, passing_obstacles};
 pub use operations::standing::{Place, Standing};
 pub use operations::switch_back::SwitchedBack;
 pub use operations::undo::{PreparedUndo, Undone};
+pub use operations::unstorable_edits::{RequiredFilter, required_filters};
 pub use parked::{ParkedAttempt, Shelf};
 pub use recovery::vanished::{describe_damage, unfinished_at};
 pub use scan::changed::Changed;

@@ -9,6 +9,7 @@ use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Refs, Repository};
 use crate::journal::branches::BranchRuns;
 use crate::operations::claims::{NewBranch, refuse_claimed};
+use crate::operations::unstorable_edits::refuse_unstorable_edits;
 use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
@@ -52,7 +53,8 @@ impl Vault {
         if is_claimed {
             refuse_claimed(git, &refs, &head, &self.branch_runs()?, wanted)?;
         }
-        self.refuse_conflicts()
+        self.refuse_conflicts()?;
+        refuse_unstorable_edits(repository, git)
     }
 
     /// The runs that made branches.
@@ -105,6 +107,7 @@ pub fn obstacles(repository: &Repository, git: &Git, vault: &Path) -> Vec<Checkp
         refuse_operation(repository),
         named,
         ask_for_conflicts(git).and_then(refuse_conflicts),
+        refuse_unstorable_edits(repository, git),
     ];
     all.into_iter().filter_map(Result::err).collect()
 }
