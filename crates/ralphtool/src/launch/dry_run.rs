@@ -14,7 +14,7 @@ use crate::ui::words::{self, count};
 use ralph_plan::change::{Story, StoryState};
 use ralph_run::engine::entry::Entry;
 use ralph_run::failure::Failure;
-use ralph_run::gate::GatePlace;
+use ralph_run::gate::{self, GatePlace};
 use ralph_run::policy::Budget;
 use ralph_run::preview::forecast::{Forecast, Question, all_done};
 use ralph_run::records::event::BudgetLimits;
@@ -40,6 +40,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     }
     .refuse_broken(&settings.gates.value)?;
     output::warn(context, &inputs.loaded.warnings);
+    output::warn(context, gate::warnings(&settings.gates.value));
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let git = repository.git(settings.command_timeout.value.or_zero());
     let forecast = Forecast::of_allowed(Question {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Finding, RunGates};
 use crate::gate::process::{GateEnding, GateProcess, process_of};
-use crate::gate::{GatePlace, Readiness};
+use crate::gate::{GatePlace, Readiness, pipe_warning};
 use crate::policy::{Gate, in_words};
 use crate::records::event::GateResult;
 use crate::records::progress::NO_GATES;
@@ -57,6 +57,10 @@ pub(super) async fn check(
     for gate in gates {
         let (finding, health) = examine(gate, place, run).await;
         findings.push(finding);
+        findings.extend(pipe_warning(gate).map(|it| {
+            let message = format!("`{}`: {}", gate.name, it.text);
+            Finding::warning(CHECK, message).hint(it.hint)
+        }));
         healths.push(health);
     }
     if let RunGates::Withheld(why) = run {
