@@ -74,6 +74,22 @@ impl Usage {
     }
 }
 
+/// Why an agent may not work at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// It is not logged in, or its key is not good.
+    Login,
+    /// Its account cannot pay.
+    Credit,
+    /// The model is not there, or not for this account.
+    Model,
+    /// The agent does not say, or it is something else.
+    #[default]
+    Other,
+}
+
 /// One thing an agent said or did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -138,6 +154,9 @@ pub enum AgentEvent {
     },
     /// The agent was refused: it is not logged in, or its key, credit or model is not good.
     Auth {
+        /// What it lacks.
+        #[serde(default)]
+        cause: Refusal,
         /// In the agent's words.
         message: String,
     },

@@ -311,7 +311,7 @@ fn says(event: &AgentEvent) -> Option<String> {
         AgentEvent::ToolCall { tool, summary } => Some(format!("{tool}: {summary}")),
         AgentEvent::Retrying { message }
         | AgentEvent::Limit { message, .. }
-        | AgentEvent::Auth { message }
+        | AgentEvent::Auth { message, .. }
         | AgentEvent::Overflow { message }
         | AgentEvent::Error { message } => last_line(message),
         AgentEvent::Session { .. }

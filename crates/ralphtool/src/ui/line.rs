@@ -321,7 +321,9 @@ pub(super) fn agent_line(agent: &AgentEvent) -> Option<Line> {
                 .extend(resets_at.map(|at| format!("it ends at {at:.0}")));
             line
         }
-        AgentEvent::Auth { message } => headed("agent was refused: ", message, Weight::Step, BAD),
+        AgentEvent::Auth { message, .. } => {
+            headed("agent was refused: ", message, Weight::Step, BAD)
+        }
         AgentEvent::Overflow { message } => {
             headed("agent ran out of context: ", message, Weight::Step, BAD)
         }

@@ -686,6 +686,38 @@ fn an_agent_that_is_not_logged_in_ends_the_run_at_once() {
 }
 
 #[test]
+fn headline_state_and_next_step_say_what_an_agent_lacks() {
+    let cases = [
+        (
+            "refused billing_error '' 400 'Credit balance is too low'",
+            "no credit",
+            "once the agent's account has credit",
+        ),
+        (
+            "refused model_not_found '' 404 'There is no model x; log in to see others'",
+            "model not available",
+            "once the agent has a model that it may use",
+        ),
+        (
+            "refused authentication_failed '' 401 'Invalid API key'",
+            "not logged in",
+            "once the agent is logged in",
+        ),
+    ];
+    for (agent, word, once) in cases {
+        let sandbox = claude(agent);
+        let said = sandbox.run(&["loop", "c"]).ends_with(3).stdout;
+        let headline = format!("`c`: {word}: agent `mine`\n");
+        assert!(said.contains(&headline), "{said}");
+        let said = sandbox.run(&["status"]).ends_with(0).stdout;
+        let next = format!("continues with story 1, {once}\n");
+        assert!(said.contains(&next), "{said}");
+        let list = sandbox.run(&["list"]).ends_with(0).stdout;
+        assert!(list.contains(&format!("{word}, kept")), "{list}");
+    }
+}
+
+#[test]
 fn what_an_agent_used_is_counted() {
     let sandbox = claude("echo work > story-$RALPHTOOL_STORY.txt; done_json");
     let output = sandbox.run(&["loop", "c"]).ends_with(0);

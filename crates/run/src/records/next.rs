@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::event::FinishChoice;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, once_allowed};
 use super::progress::{Progress, StoryProgress, StoryStanding};
 use super::state::{Place, RunState};
 use crate::words::count;
@@ -89,8 +89,8 @@ pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
             let why = format!("tries story {story} again, with up to {more}");
             NextStep::new(command(""), why)
         }
-        Some(Outcome::NotLoggedIn { .. }) => {
-            let why = format!("continues with story {id}, once the agent is logged in");
+        Some(Outcome::NotLoggedIn { cause, .. }) => {
+            let why = format!("continues with story {id}, {}", once_allowed(*cause));
             NextStep::new(command(""), why)
         }
         Some(Outcome::UsageLimit { .. }) => {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_agents::agent_event::{AgentEvent, Refusal, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
@@ -325,6 +325,7 @@ fn third_attempt(script: &mut Script) {
         .agent(
             3,
             AgentEvent::Auth {
+                cause: Refusal::Login,
                 message: "please run /login".to_owned(),
             },
         )

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
-use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
@@ -249,7 +249,10 @@ fn auth_stops_at_once() {
     let message = "not logged in: run `agent login`";
     let end = AgentEnd {
         is_error: true,
-        trouble: Some(Trouble::Auth(message.to_owned())),
+        trouble: Some(Trouble::Refused {
+            cause: Refusal::Login,
+            message: message.to_owned(),
+        }),
         ..silent()
     };
     assert_eq!(
@@ -267,6 +270,7 @@ fn auth_ends_an_agent_that_goes_on_trying() {
         Input::Answer(
             ticket,
             Answer::AgentSaid(AgentEvent::Auth {
+                cause: Refusal::Login,
                 message: message.to_owned(),
             }),
         )
