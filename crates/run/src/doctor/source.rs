@@ -4,10 +4,10 @@ use super::{Finding, Scope};
 use crate::failure::chain;
 use crate::words::counted;
 use ralph_plan::source::{SourceError, Survey, survey};
-use ralph_plan::summary::ChangeState;
+use ralph_plan::summary::{ChangeState, ChangeSummary};
 
-/// Finds changes and checks whether they can be read; says how many have work left.
-pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
+/// Finds changes and checks whether they can be read; gives those that have work left.
+pub(super) fn check(scope: &Scope) -> (Vec<Finding>, Vec<ChangeSummary>) {
     let around = &scope.surroundings;
     let Survey {
         folder,
@@ -15,7 +15,7 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
         warnings,
     } = match survey(around) {
         Ok(found) => found,
-        Err(error) => return (vec![missing(&error)], 0),
+        Err(error) => return (vec![missing(&error)], Vec::new()),
     };
     let warnings = warnings.iter();
     let mut findings: Vec<Finding> = warnings
@@ -24,8 +24,8 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
     let folder = folder.display();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Open);
     let count = counted(changes.len(), "change");
-    let ready = ready.count();
-    let message = format!("{count} in `{folder}`, {ready} with work left");
+    let ready: Vec<ChangeSummary> = ready.cloned().collect();
+    let message = format!("{count} in `{folder}`, {} with work left", ready.len());
     findings.push(if changes.is_empty() {
         Finding::warning("source", message)
             .hint("write one with `ralphtool new NAME`, or run a checklist file by its path")

@@ -136,6 +136,7 @@ pub fn branch_obstacle(
     refuse_name(git, wanted.name)?;
     refuse_other_work_tree(repository, git, wanted.name)?;
     let refs = repository.refs(git)?;
+    refuse_branches_below(&refs, wanted.name)?;
     let head = Repository::ask_head(git, &refs)?;
     refuse_claimed(git, &refs, &head, runs, wanted)
 }
@@ -295,6 +296,11 @@ fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
             "rename it: `git branch -m ralph ralph-old`",
         ));
     }
+    refuse_branches_below(refs, branch)
+}
+
+/// Git keeps branches like files and folders.
+fn refuse_branches_below(refs: &Refs, branch: &str) -> Result<()> {
     let below = format!("refs/heads/{branch}/");
     if let Some(name) = refs.keys().find(|name| name.starts_with(&below)) {
         let name = crate::git::repository::short(name);
