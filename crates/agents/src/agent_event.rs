@@ -26,6 +26,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// True where tokens were used whose cost is not known.
+    pub fn lacks_cost(&self) -> bool {
+        self.cost_usd.is_none() && self.total_tokens() > 0
+    }
+
     /// All tokens together.
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens

@@ -89,7 +89,7 @@ pub struct Receipt {
 pub struct Totals {
     /// Attempts that were started.
     pub attempts: u32,
-    /// Attempts that did not complete their story.
+    /// Attempts that failed; not those that were stopped, interrupted, skipped or limited.
     pub failed_attempts: u32,
     /// Checkpoint commits that count.
     pub commits: usize,

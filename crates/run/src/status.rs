@@ -73,6 +73,9 @@ pub struct Status {
     pub tokens: u64,
     /// What it cost so far in US dollars, where that is known.
     pub cost_usd: Option<f64>,
+    /// Some attempts used tokens nobody told the cost of: the cost is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_partial: bool,
     /// Paths it changed; none before its branch was finished.
     pub changed_files: Option<usize>,
     /// What it may use.
@@ -107,8 +110,11 @@ pub struct StoryStatus {
     pub position: Option<usize>,
     /// The attempt at it.
     pub attempt: Option<AttemptNumber>,
-    /// How many attempts it may have.
+    /// How many attempts it may have, those that do not count included.
     pub max_attempts: Option<u32>,
+    /// Attempts that do not count: they used no retry, or came before the story got new ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncounted_attempts: Option<u32>,
 }
 
 /// What happens right now.
@@ -215,6 +221,7 @@ impl Status {
             attempts: figures.attempts,
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
+            cost_is_partial: figures.cost_is_partial,
             changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             unverified: progress.unverified(),
@@ -270,7 +277,8 @@ fn story(story: &StoryProgress) -> StoryStatus {
         title: story.title.clone(),
         position: story.position,
         attempt: attempt.map(|it| it.number),
-        max_attempts: attempt.map(|it| it.max_attempts),
+        max_attempts: attempt.map(|it| it.tries.most + it.tries.uncounted),
+        uncounted_attempts: attempt.map(|it| it.tries.uncounted).filter(|it| *it > 0),
     }
 }
 

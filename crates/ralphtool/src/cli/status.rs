@@ -195,7 +195,7 @@ fn line(status: &Status, now: &Zoned) -> String {
         let why = words::failure(failure.kind);
         parts.push(format!("last failure {}: {why}", clean(&failure.attempt)));
     }
-    parts.extend(words::used(status.tokens, status.cost_usd));
+    parts.extend(words::used(status.tokens, cost(status)));
     format!("{} {}", now.strftime("%H:%M:%S"), parts.join(" · "))
 }
 
@@ -260,8 +260,14 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
         facts.push(("left", text));
     }
     facts.push(("attempts", status.attempts.to_string()));
-    facts.push(("time", words::clock(status.elapsed_ms)));
-    let used = words::used(status.tokens, status.cost_usd);
+    // A running clock has no parts of a second.
+    let time = if status.is_live() {
+        words::clock(status.elapsed_ms)
+    } else {
+        words::elapsed(status.elapsed_ms)
+    };
+    facts.push(("time", time));
+    let used = words::used(status.tokens, cost(status));
     facts.extend(used.map(|used| ("used", used)));
     let files = status.changed_files;
     facts.extend(files.map(|it| ("files", format!("{it} changed"))));
@@ -289,10 +295,23 @@ fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {
     }
 }
 
+fn cost(status: &Status) -> Option<String> {
+    Some(words::cost_of(status.cost_usd?, status.cost_is_partial))
+}
+
 fn attempt(status: &Status) -> Option<String> {
     let story = status.story.as_ref()?;
     let (number, most) = (story.attempt?, story.max_attempts?);
-    Some(format!("attempt {number} of {most}"))
+    Some(match story.uncounted_attempts {
+        None => format!("attempt {number} of {most}"),
+        Some(earlier) => {
+            let (tried, most) = (
+                number.0.saturating_sub(earlier),
+                most.saturating_sub(earlier),
+            );
+            format!("attempt {number}, try {tried} of {most}")
+        }
+    })
 }
 
 fn doing(status: &Status, now: Timestamp) -> Option<String> {

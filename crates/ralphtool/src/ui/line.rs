@@ -9,8 +9,8 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
-    AttemptFailed, Event, FailureKind, FinishFailed, GateFinished, GateResult, Record, RunStarted,
-    StoryCompleted, StoryStarted,
+    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, GateFinished, GateResult,
+    Record, RunStarted, StoryCompleted, StoryStarted,
 };
 use ralph_run::records::progress::Importance;
 use ralph_run::settings::TamperCheck;
@@ -89,10 +89,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             let agent = clean(&to.to_string());
             alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
-        Event::AttemptStarted(it) => {
-            let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
-            step(Style::new(), text)
-        }
+        Event::AttemptStarted(it) => step(Style::new(), attempt_started(it)),
         Event::Agent { agent, .. } => return agent_line(agent),
         Event::GateStarted(it) => {
             let place = match (it.baseline, it.whole) {
@@ -214,6 +211,15 @@ fn story_started(it: &StoryStarted) -> Line {
     let (title, tasks) = (clean(&it.title), count(it.open_tasks, "task"));
     let place = format!("{}/{}", it.position, it.total);
     step(STRONG, format!("story {place}: {title} ({id}{tasks} open)"))
+}
+
+fn attempt_started(it: &AttemptStarted) -> String {
+    let text = words::attempt(it.attempt, it.tries());
+    match it.uncounted {
+        0 => text,
+        1 => format!("{text}; an earlier one does not count"),
+        uncounted => format!("{text}; {uncounted} earlier ones do not count"),
+    }
 }
 
 fn story_completed(it: &StoryCompleted) -> Line {

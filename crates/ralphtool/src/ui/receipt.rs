@@ -257,12 +257,7 @@ fn tokens_apart(spending: &Spending) -> Option<String> {
 
 /// The cost as a figure: `$0.42`, or `at least $0.42` where not all of it is known.
 fn cost(spending: &Spending) -> Option<String> {
-    let cost = words::cost(spending.cost_usd?);
-    Some(if spending.cost_is_partial {
-        format!("at least {cost}")
-    } else {
-        cost
-    })
+    Some(words::cost_of(spending.cost_usd?, spending.cost_is_partial))
 }
 
 /// The cost and where it comes from.

@@ -80,7 +80,8 @@ impl<'a> Summary<'a> {
         if tokens > 0 {
             figures.push(("tokens", words::tokens(tokens)));
         }
-        let cost = all.usage.cost_usd.map(words::cost);
+        let cost = all.usage.cost_usd;
+        let cost = cost.map(|usd| words::cost_of(usd, all.cost_is_partial));
         figures.extend(cost.map(|cost| ("cost", cost)));
         let files = all.changed_files;
         figures.extend(files.map(|it| ("files", format!("{it} changed"))));

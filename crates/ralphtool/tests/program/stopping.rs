@@ -285,7 +285,11 @@ fn the_next_start_ends_what_a_run_killed_with_its_supervisor_left() {
         "{}",
         output.stdout
     );
-    assert!(output.stdout.contains("attempt 3/3"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("attempt 3, try 2/2"),
+        "{}",
+        output.stdout
+    );
     assert_eq!(
         sandbox.commits(),
         ["initial state", "checkpoint: 1", "checkpoint: 2"]
@@ -418,7 +422,7 @@ fn a_killed_run_is_repaired_before_anything_in_the_tree_is_trusted() {
             .run(&["loop", "c", "--max-retries", "1"])
             .ends_with(0);
         assert!(
-            output.stdout.contains("attempt 3/3"),
+            output.stdout.contains("attempt 3, try 2/2"),
             "{deed}: {}",
             output.stdout
         );

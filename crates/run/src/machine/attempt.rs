@@ -139,6 +139,7 @@ impl Machine {
             attempt: id.attempt,
             // Attempts that used no retry make room for another one.
             max_attempts: id.attempt.0.saturating_add(retries_left),
+            uncounted: id.attempt.0.saturating_sub(story.carry.retries_used + 1),
             transcript: start.transcript,
             base: start.base,
             output: start.output,

@@ -159,7 +159,7 @@ impl Spending {
             cache_write_tokens: usage.cache_write_tokens,
             cost_usd: usage.cost_usd,
             cost_from: usage.cost_usd.map(|_| source).into_iter().collect(),
-            cost_is_partial: usage.cost_usd.is_none() && usage.total_tokens() > 0,
+            cost_is_partial: usage.lacks_cost(),
         }
     }
 

@@ -578,7 +578,7 @@ impl Progress {
         };
         progress.attempts.push(AttemptProgress {
             number: started.attempt,
-            max_attempts: started.max_attempts,
+            tries: started.tries(),
             started_at: at,
             transcript: started.transcript.clone(),
             base: started.base.clone(),

@@ -201,6 +201,7 @@ pub(super) fn last_runs(change: &str, state: RunState, stories: (usize, usize)) 
         elapsed_ms: 95_000,
         tokens: 45_000,
         cost_usd: Some(0.42),
+        cost_is_partial: false,
     };
     let last = LastRun {
         run,

@@ -91,6 +91,7 @@ impl Script {
                 story: id("2"),
                 attempt: AttemptNumber(attempt),
                 max_attempts: 4,
+                uncounted: 0,
                 transcript,
                 base: Some("c0ffee".to_owned()),
                 output: Output::ClaudeJson,

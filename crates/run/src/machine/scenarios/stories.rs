@@ -152,6 +152,7 @@ fn a_resumed_run_goes_on_where_it_was() {
         story: id("2"),
         attempt: AttemptNumber(4),
         max_attempts: 6,
+        uncounted: 2,
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,

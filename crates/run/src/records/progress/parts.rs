@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::policy::roster::Choice;
-use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline};
+use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline, Tries};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
@@ -244,8 +244,8 @@ pub enum StoryStanding {
 pub struct AttemptProgress {
     /// Which.
     pub number: AttemptNumber,
-    /// How many attempts the story may have.
-    pub max_attempts: u32,
+    /// Which of those that count it is.
+    pub tries: Tries,
     /// When its agent started.
     pub started_at: Timestamp,
     /// Folder with prompt, stdout and stderr.

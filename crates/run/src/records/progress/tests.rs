@@ -6,7 +6,7 @@ use super::*;
 use crate::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, FailureKind, FinishChoice, FinishFailed, Finished,
     GateFinished, GateResult, GateStarted, RunEnded, RunStarted, StoryCompleted, StoryOutline,
-    StoryStarted, WIRE_VERSION,
+    StoryStarted, Tries, WIRE_VERSION,
 };
 use crate::settings::TamperCheck;
 use ralph_agents::dialect::Output;
@@ -108,6 +108,7 @@ fn attempt_started(attempt: u32) -> Event {
         story: one(),
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
+        uncounted: 0,
         transcript: format!("attempts/1.{attempt}"),
         base: Some("c0".to_owned()),
         output: Output::Text,
@@ -175,7 +176,11 @@ fn ended(outcome: Outcome) -> RunEnded {
 fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> AttemptProgress {
     AttemptProgress {
         number: AttemptNumber(number),
-        max_attempts: 4,
+        tries: Tries {
+            number,
+            most: 4,
+            uncounted: 0,
+        },
         started_at: clock(at),
         transcript: format!("attempts/1.{number}"),
         base: Some("c0".to_owned()),
