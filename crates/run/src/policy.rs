@@ -120,6 +120,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Gate
         | FailureKind::Tasks
         | FailureKind::Tamper
+        | FailureKind::Submodule
         | FailureKind::NoSignal
         | FailureKind::Crashed
         | FailureKind::Silent
@@ -140,6 +141,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
             | FailureKind::Gate
             | FailureKind::Tasks
             | FailureKind::Tamper
+            | FailureKind::Submodule
             | FailureKind::Silent
             | FailureKind::Timeout
             | FailureKind::Overflow
@@ -181,6 +183,7 @@ mod tests {
         row(FailureKind::Gate, Retry, true);
         row(FailureKind::Tasks, Retry, true);
         row(FailureKind::Tamper, Retry, true);
+        row(FailureKind::Submodule, Retry, true);
         row(FailureKind::NoSignal, Retry, false);
         row(FailureKind::Crashed, Retry, false);
         row(FailureKind::Silent, Retry, true);

@@ -273,6 +273,8 @@ pub enum GateVerdict {
     Failed,
     /// It failed, as it did before the attempt.
     RedBefore,
+    /// It checked nothing: its program is missing, or not executable.
+    CannotRun,
     /// It did not end.
     Unknown,
 }

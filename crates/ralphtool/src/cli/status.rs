@@ -16,6 +16,7 @@ use crate::ui::style::{Paint, STRONG, WARN, of_outcome};
 use crate::ui::text::{clean, clean_lines, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
+use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::state::{RunState, with_finish};
 use ralph_run::status::lookup::Watch;
 use ralph_run::status::{Activity, Status};
@@ -278,9 +279,12 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     if let Some(failure) = &status.last_failure {
         let (attempt, why) = (clean(&failure.attempt), words::failure(failure.kind));
-        let text = match clean_lines(&failure.reason).join(" ") {
-            reason if reason.is_empty() => format!("{attempt} {why}"),
-            reason => format!("{attempt} {why}: {}", truncate(&reason, REASON)),
+        let text = match reason_beside(failure.kind, &failure.reason) {
+            None => format!("{attempt} {why}"),
+            Some(reason) => {
+                let reason = clean_lines(reason).join(" ");
+                format!("{attempt} {why}: {}", truncate(&reason, REASON))
+            }
         };
         facts.push(("failure", text));
     }

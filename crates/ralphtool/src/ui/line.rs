@@ -12,6 +12,7 @@ use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, GateFinished, GateResult,
     Record, RunStarted, StoryCompleted, StoryStarted,
 };
+use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
 use ralph_run::settings::TamperCheck;
 
@@ -266,7 +267,8 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
     };
     let (why, parts) = (words::failure(it.kind), parts.join(" · "));
     let attempt = format!("attempt {} of story {}", it.attempt, it.story);
-    let mut details = shortened(clean_lines(&it.reason), it.kind);
+    let reason = reason_beside(it.kind, &it.reason).unwrap_or_default();
+    let mut details = shortened(clean_lines(reason), it.kind);
     let next = if it.retrying {
         "trying again"
     } else {

@@ -203,6 +203,7 @@ fn verdict(gate: &GateReceipt) -> String {
         GateVerdict::Passed => format!("passed{took}"),
         GateVerdict::Failed => format!("failed{took}{how}"),
         GateVerdict::RedBefore => format!("red before{how}"),
+        GateVerdict::CannotRun => format!("cannot run{how}"),
         GateVerdict::Unknown => "did not end".to_owned(),
     }
 }

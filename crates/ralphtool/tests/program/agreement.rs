@@ -284,7 +284,7 @@ fn every_face_says_the_same_of_a_run() {
     terminal.keys("x");
     terminal.waits_for("Skip the story?");
     terminal.keys("y");
-    terminal.waits_for("2 of 4 stories done, 1 deferred, 1 skipped, 1 task deferred · 5 attempts");
+    terminal.waits_for("2 of 4 stories done (1 task deferred), 1 deferred, 1 skipped · 5 attempts");
     let screen = terminal.screen();
     chooses(&terminal, "b", "On ralph/c with checkpoint commits");
     terminal.keys("q");

@@ -116,9 +116,14 @@ fn a_gate_that_cannot_run_on_the_checkpoint_ends_the_run_with_everything_as_it_w
         ] {
             assert!(said.contains(&part), "{said}");
         }
+        // Nobody finished the run.
+        assert!(!said.contains("ralphtool undo"), "{said}");
         assert_eq!(sandbox.events_named("attempt_started").len(), 0);
         assert_eq!(sandbox.branch(), "main");
         assert_eq!(sandbox::files(&sandbox.repo), before);
+        let log = sandbox.run(&["log", "last"]).ends_with(0).stdout;
+        let story = "\n○ 1 First\n    open\n    before: gate `tests` cannot run (exit code ";
+        assert!(log.contains(story), "{log}");
     }
 }
 

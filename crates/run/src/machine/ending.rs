@@ -198,7 +198,7 @@ impl Machine {
 
 const fn exit_code(outcome: &Outcome) -> u8 {
     match outcome {
-        Outcome::AllDone | Outcome::StoryDone => 0,
+        Outcome::AllDone | Outcome::StoryDone { .. } => 0,
         Outcome::Unverified { .. } | Outcome::Exhausted { .. } | Outcome::Skipped { .. } => 1,
         Outcome::GateBroken { .. } => 2,
         Outcome::BudgetUsedUp { .. }

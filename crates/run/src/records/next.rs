@@ -59,10 +59,18 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
         Some(_) => {
             steps.extend(start_again(progress));
             steps.push(log);
-            steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
+            if !is_untried(progress) {
+                steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
+            }
         }
     }
     steps
+}
+
+/// Whether a gate could not run before anything was tried: then nobody finished the run.
+fn is_untried(progress: &Progress) -> bool {
+    let is_broken = matches!(progress.outcome(), Some(Outcome::GateBroken { .. }));
+    is_broken && progress.attempts == 0
 }
 
 /// How to continue the run, if something is left to do in it.

@@ -22,7 +22,11 @@ pub enum Outcome {
     /// Every story is done or deferred.
     AllDone,
     /// The one story that was asked for is done.
-    StoryDone,
+    StoryDone {
+        /// The story; none in records of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        story: Option<StoryId>,
+    },
     /// The work is done, but gates that were red before it are still red.
     Unverified {
         /// Names of the gates.
@@ -152,14 +156,14 @@ impl Outcome {
     pub const fn is_done(&self) -> bool {
         matches!(
             self,
-            Self::AllDone | Self::StoryDone | Self::Unverified { .. }
+            Self::AllDone | Self::StoryDone { .. } | Self::Unverified { .. }
         )
     }
 
     /// The group it belongs to.
     pub const fn kind(&self) -> OutcomeKind {
         match self {
-            Self::AllDone | Self::StoryDone => OutcomeKind::Done,
+            Self::AllDone | Self::StoryDone { .. } => OutcomeKind::Done,
             Self::Unverified { .. } | Self::Skipped { .. } => OutcomeKind::DoneWithWarning,
             Self::Stopped | Self::TerminalClosed | Self::Terminated => OutcomeKind::Stopped,
             Self::BudgetUsedUp { .. }
@@ -176,7 +180,8 @@ impl Outcome {
     pub fn headline(&self, stories: &StoryCounts, ended: &Zoned) -> String {
         match self {
             Self::AllDone => all_done(stories),
-            Self::StoryDone => "the story is done".to_owned(),
+            Self::StoryDone { story: Some(story) } => format!("story {story} is done"),
+            Self::StoryDone { story: None } => "the story is done".to_owned(),
             Self::Unverified { gates } => {
                 format!("done, but not verified: {}", red_since_before(gates))
             }
@@ -233,7 +238,7 @@ impl Outcome {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::AllDone
-            | Self::StoryDone
+            | Self::StoryDone { .. }
             | Self::Unverified { .. }
             | Self::Skipped { .. }
             | Self::Stopped
@@ -294,6 +299,11 @@ pub(super) const fn once_allowed(cause: Option<Refusal>) -> &'static str {
     }
 }
 
+/// The reason of a failure, where it says more than its kind.
+pub fn reason_beside(kind: FailureKind, reason: &str) -> Option<&str> {
+    (reason != failure(kind) && !reason.trim().is_empty()).then_some(reason)
+}
+
 /// What ended an attempt.
 pub const fn failure(kind: FailureKind) -> &'static str {
     match kind {
@@ -301,6 +311,7 @@ pub const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Gate => "a gate failed",
         FailureKind::Tasks => "tasks are missing or still open",
         FailureKind::Tamper => "the agent changed tests, the plan or gates",
+        FailureKind::Submodule => "work left uncommitted in a submodule",
         FailureKind::NoSignal => "the agent ended without a promise",
         FailureKind::Crashed => "the agent crashed",
         FailureKind::Silent => "the agent was silent for too long",
@@ -310,7 +321,7 @@ pub const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Auth => "the agent's login, API key, credit or model was rejected",
         FailureKind::Budget => "the budget is used up",
         FailureKind::Stopped => "the run was stopped",
-        FailureKind::Interrupted => "the run was interrupted",
+        FailureKind::Interrupted => "the program was interrupted",
         FailureKind::Skipped => "you skipped the story",
     }
 }

@@ -636,7 +636,7 @@ impl Progress {
         self.settle(AttemptStanding::Interrupted);
         for story in &mut self.stories {
             if story.state == StoryStanding::Running {
-                story.rest(at, StoryStanding::Unfinished);
+                story.rest(at, story.broken_off());
             }
         }
     }

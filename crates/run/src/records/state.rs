@@ -94,7 +94,7 @@ impl RunState {
     const fn ended(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::AllDone => Self::Done,
-            Outcome::StoryDone => Self::StoryDone,
+            Outcome::StoryDone { .. } => Self::StoryDone,
             Outcome::Unverified { .. } => Self::Unverified,
             Outcome::Exhausted { .. } => Self::Failed,
             Outcome::GateBroken { .. } => Self::GateBroken,

@@ -402,6 +402,8 @@ impl Vault {
         if scanned.changes.count() > 0 || moved || !kept {
             self.save_as(SavedWork::Resumed)?;
         }
+        // What happened to other branches between two starts is none of an attempt's doing.
+        self.reported_refs = Some(self.repo.observe()?.0);
         Ok(Begun::of(&current.intent, Vec::new()))
     }
 

@@ -123,7 +123,10 @@ fn tasks_tells_which() {
     let reason = "the attempt changed no file but the task file";
     case(require_changes, StoryCheck::default(), reason);
     let missing = StoryCheck {
-        missing: tasks(),
+        lost: LostTasks {
+            gone: tasks(),
+            ..LostTasks::default()
+        },
         ..StoryCheck::default()
     };
     let reason = "tasks of the story are gone from the task file: `1.1 a`, `1.2 b`";

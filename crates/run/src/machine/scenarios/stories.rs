@@ -107,17 +107,14 @@ fn just_the_story_asked_for_is_run() {
     assert_eq!(
         effects[1..],
         [
-            run_ended(Outcome::StoryDone, 1, 1),
+            run_ended(story_done("2"), 1, 1),
             finish(7, FinishChoice::Keep)
         ]
     );
     let mut script = Script::start(only());
     assert_eq!(
         script.give(all_done),
-        [
-            run_ended(Outcome::StoryDone, 2, 0),
-            end(Outcome::StoryDone, 0)
-        ]
+        [run_ended(story_done("2"), 2, 0), end(story_done("2"), 0)]
     );
 }
 

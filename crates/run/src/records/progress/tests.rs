@@ -512,6 +512,12 @@ fn all_stories_are_listed_in_document_order_from_the_start() {
         standings(&tape),
         [("0", &Done), ("1", &Running), ("2", &Waiting)]
     );
+    // Nothing was tried yet.
+    tape.hear(run_ended(Outcome::Stopped));
+    assert_eq!(standings(&tape)[1], ("1", &Waiting));
+    tape.hear(laid_out(true));
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
     tape.hear(run_ended(Outcome::Stopped));
     assert_eq!(standings(&tape)[1], ("1", &Unfinished));
     tape.hear(laid_out(true));
