@@ -179,14 +179,13 @@ fn word(text: &str) -> Option<(Token<'_>, usize)> {
             (_, '`') => return None,
             (_, '$') if text[at..].starts_with("$(") => return None,
             (_, '\\') => drop(characters.next()?),
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(c),
             (None, '#') if at == 0 => return None,
             (None, ' ' | '\t' | '\r' | '\n' | '|' | '&' | ';' | '(' | ')' | '<' | '>') => {
                 end = at;
                 break;
             }
-            (None, _) => {}
+            _ => {}
         }
     }
     (quote.is_none() && end > 0).then(|| (Token::Word(&text[..end]), end))

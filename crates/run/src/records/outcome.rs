@@ -219,13 +219,12 @@ impl Outcome {
                 agent,
                 cause,
                 reason,
-            } => match refusal(*cause) {
-                Some(word) => format!("{word}: agent `{agent}`"),
-                None => {
-                    let said = reason.lines().next().unwrap_or_default();
-                    format!("agent `{agent}` was refused: {said}")
-                }
-            },
+            } => {
+                let said = reason.lines().next().unwrap_or_default();
+                let refused = || format!("agent `{agent}` was refused: {said}");
+                let lacks = refusal(*cause).map(|word| format!("{word}: agent `{agent}`"));
+                lacks.unwrap_or_else(refused)
+            }
             Self::UsageLimit { until, .. } => {
                 format!("usage limit until {}", clock_time(*until, ended))
             }
