@@ -26,6 +26,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// True where tokens were used whose cost is not known.
+    pub fn lacks_cost(&self) -> bool {
+        self.cost_usd.is_none() && self.total_tokens() > 0
+    }
+
     /// All tokens together.
     pub fn total_tokens(&self) -> u64 {
         self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
@@ -72,6 +77,22 @@ impl Usage {
             ..self.combined(part, u64::saturating_sub)
         }
     }
+}
+
+/// Why an agent may not work at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// It is not logged in, or its key is not good.
+    Login,
+    /// Its account cannot pay.
+    Credit,
+    /// The model is not there, or not for this account.
+    Model,
+    /// The agent does not say, or it is something else.
+    #[default]
+    Other,
 }
 
 /// One thing an agent said or did.
@@ -138,6 +159,9 @@ pub enum AgentEvent {
     },
     /// The agent was refused: it is not logged in, or its key, credit or model is not good.
     Auth {
+        /// What it lacks.
+        #[serde(default)]
+        cause: Refusal,
         /// In the agent's words.
         message: String,
     },

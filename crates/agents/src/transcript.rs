@@ -208,7 +208,7 @@ impl Needle {
             AgentEvent::Session { id, model } => has(id) || model.as_deref().is_some_and(has),
             AgentEvent::Retrying { message }
             | AgentEvent::Limit { message, .. }
-            | AgentEvent::Auth { message }
+            | AgentEvent::Auth { message, .. }
             | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => has(message),
             AgentEvent::Unknown { line } => has(line),

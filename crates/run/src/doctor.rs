@@ -5,6 +5,8 @@
 
 mod agent_health;
 mod agents;
+mod branches;
+mod filters;
 mod gates;
 mod repository;
 mod settings;
@@ -146,23 +148,20 @@ struct Place<'a> {
 
 /// Runs all checks.
 pub async fn examine(scope: &Scope) -> Diagnosis {
-    let (mut findings, found) = repository::check(scope);
-    let root = found
+    let (mut findings, found_repository) = repository::check(scope);
+    let root = found_repository
         .as_ref()
         .map_or(scope.directory.as_path(), |it| it.work_tree.as_path());
     let (configured, settings) = settings::check(scope, root);
     let mut run_gates = scope.run_gates;
-    if let (Some(repository), Ok(state)) = (&found, &scope.state) {
-        let place = Place {
-            vault: VaultFolder::folder_for(state, repository),
-            repository,
-            state,
-        };
+    if let (Some(repository), Ok(state)) = (&found_repository, &scope.state) {
+        let place = place_of(repository, state);
         let shown = settings.as_ref().map(|found| &found.shown);
         if matches!(run_gates, RunGates::Yes(_)) && vault::is_busy(&place) {
             run_gates = RunGates::Withheld("ralphtool is at work in this tree");
         }
         findings.extend(repository::obstacles(&place));
+        findings.extend(filters::check(repository, &scope.environment));
         findings.extend(vault::check(&place, shown));
     }
     findings.extend(vault::state_directory(scope));
@@ -186,13 +185,24 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
         findings.extend(found);
         agents = healths;
     }
-    let (found, open_changes) = source::check(scope);
+    let (found, open) = source::check(scope);
     findings.extend(found);
+    if let (Some(repository), Ok(state)) = (&found_repository, &scope.state) {
+        findings.extend(branches::check(scope, &place_of(repository, state), &open));
+    }
     Diagnosis {
         agents,
         gates,
-        open_changes,
+        open_changes: open.len(),
         ..Diagnosis::of(findings)
+    }
+}
+
+fn place_of<'a>(repository: &'a Repository, state: &'a Path) -> Place<'a> {
+    Place {
+        vault: VaultFolder::folder_for(state, repository),
+        repository,
+        state,
     }
 }
 

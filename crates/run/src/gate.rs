@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use self::line::{First, first_program, is_plain};
+use self::line::{Program, first_programs, hidden_by_pipe, is_plain};
 use crate::agent::find_program;
 use crate::failure::Failure;
 use crate::policy::Gate;
@@ -101,11 +101,17 @@ impl GatePlace<'_> {
         if let Some(message) = self.syntax_error(run) {
             return Err(CannotRun::Syntax(message));
         }
-        match first_program(run) {
-            First::Unknown => Ok(Readiness::Unknown),
-            First::Path(path) => self.check_path(path),
-            First::Name(name) => self.check_name(name),
+        let mut readiness = Readiness::Unknown;
+        for (place, program) in first_programs(run).into_iter().enumerate() {
+            let found = match program {
+                Program::Path(path) => self.check_path(path)?,
+                Program::Name(name) => self.check_name(name)?,
+            };
+            if place == 0 || matches!(found, Readiness::NotYet(_)) {
+                readiness = found;
+            }
         }
+        Ok(readiness)
     }
 
     fn check_path(&self, path: &str) -> Result<Readiness, CannotRun> {
@@ -192,6 +198,33 @@ impl GatePlace<'_> {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Some((output.status.success(), said))
     }
+}
+
+/// What is hidden by the pipe of a gate's line, and what to do about it; none without one.
+pub(crate) fn pipe_warning(gate: &Gate) -> Option<PipeWarning> {
+    let hidden = hidden_by_pipe(&gate.run)?;
+    Some(PipeWarning {
+        text: format!(
+            "the exit code of a pipe is that of its last program: `{hidden}` may fail unnoticed"
+        ),
+        hint: "start the line with `set -o pipefail;` (bash and zsh have it), or drop the pipe",
+    })
+}
+
+/// A pipe that hides how a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PipeWarning {
+    pub(crate) text: String,
+    pub(crate) hint: &'static str,
+}
+
+/// What is worth a warning in the lines of gates, in a sentence each.
+pub fn warnings(gates: &[Gate]) -> Vec<String> {
+    let warnings = gates.iter().filter_map(|gate| {
+        let PipeWarning { text, hint } = pipe_warning(gate)?;
+        Some(format!("gate `{}`: {text}; {hint}", gate.name))
+    });
+    warnings.collect()
 }
 
 /// The shell for gates: the user's own if it can be run, else `sh`.

@@ -40,7 +40,8 @@ use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
 pub use self::io::{
     AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Effect, GateRequest, Ground, Input,
-    Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind, UserCommand,
+    LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind,
+    UserCommand,
 };
 use self::stories::Current;
 use self::whole::Whole;

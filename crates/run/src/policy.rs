@@ -127,6 +127,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Gate
         | FailureKind::Tasks
         | FailureKind::Tamper
+        | FailureKind::Submodule
         | FailureKind::NoSignal
         | FailureKind::Crashed
         | FailureKind::Silent
@@ -147,6 +148,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
             | FailureKind::Gate
             | FailureKind::Tasks
             | FailureKind::Tamper
+            | FailureKind::Submodule
             | FailureKind::Silent
             | FailureKind::Timeout
             | FailureKind::Overflow
@@ -188,6 +190,7 @@ mod tests {
         row(FailureKind::Gate, Retry, true);
         row(FailureKind::Tasks, Retry, true);
         row(FailureKind::Tamper, Retry, true);
+        row(FailureKind::Submodule, Retry, true);
         row(FailureKind::NoSignal, Retry, false);
         row(FailureKind::Crashed, Retry, false);
         row(FailureKind::Silent, Retry, true);

@@ -97,7 +97,7 @@ impl Receipt {
 pub struct Totals {
     /// Attempts that were started.
     pub attempts: u32,
-    /// Attempts that did not complete their story.
+    /// Attempts that failed; not those that were stopped, interrupted, skipped or limited.
     pub failed_attempts: u32,
     /// Checkpoint commits that count.
     pub commits: usize,
@@ -281,6 +281,8 @@ pub enum GateVerdict {
     Failed,
     /// It failed, as it did before the attempt.
     RedBefore,
+    /// It checked nothing: its program is missing, or not executable.
+    CannotRun,
     /// It did not end.
     Unknown,
 }

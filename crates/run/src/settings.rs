@@ -47,6 +47,8 @@ pub enum Origin {
         path: String,
         /// The line, from 1.
         line: usize,
+        /// The line of each of its tables, where it is a list of tables.
+        tables: Vec<usize>,
     },
     /// An environment variable.
     Variable(&'static str),
@@ -56,11 +58,23 @@ pub enum Origin {
     Screen,
 }
 
+impl Origin {
+    /// The origin of one table of a list.
+    pub(crate) fn of(&self, place: usize) -> String {
+        match self {
+            Self::File { path, tables, .. } if place < tables.len() => {
+                format!("{path}:{}", tables[place])
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::File { path, line, .. } => write!(f, "{path}:{line}"),
             Self::Variable(name) | Self::Flag(name) => f.write_str(name),
             Self::Screen => f.write_str("chosen here"),
         }

@@ -85,6 +85,9 @@ pub struct Status {
     /// A budget of money is set, and no agent has reported a cost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_cost_missing: bool,
+    /// The cost of some attempts is not known: the cost is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_partial: bool,
     /// Paths it changed; none before its branch was finished.
     pub changed_files: Option<usize>,
     /// What it may use.
@@ -119,8 +122,11 @@ pub struct StoryStatus {
     pub position: Option<usize>,
     /// The attempt at it.
     pub attempt: Option<AttemptNumber>,
-    /// How many attempts it may have.
+    /// How many attempts it may have, those that do not count included.
     pub max_attempts: Option<u32>,
+    /// Attempts that do not count: they used no retry, or came before the story got new ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncounted_attempts: Option<u32>,
 }
 
 /// What happens right now.
@@ -228,6 +234,7 @@ impl Status {
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
             is_cost_missing: progress.is_cost_missing(),
+            cost_is_partial: figures.cost_is_partial,
             changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             unverified: progress.unverified(),
@@ -283,7 +290,8 @@ fn story(story: &StoryProgress) -> StoryStatus {
         title: story.title.clone(),
         position: story.position,
         attempt: attempt.map(|it| it.number),
-        max_attempts: attempt.map(|it| it.max_attempts),
+        max_attempts: attempt.map(|it| it.tries.most + it.tries.uncounted),
+        uncounted_attempts: attempt.map(|it| it.tries.uncounted).filter(|it| *it > 0),
     }
 }
 
@@ -324,7 +332,7 @@ fn says(event: &AgentEvent) -> Option<String> {
         AgentEvent::ToolCall { tool, summary } => Some(format!("{tool}: {summary}")),
         AgentEvent::Retrying { message }
         | AgentEvent::Limit { message, .. }
-        | AgentEvent::Auth { message }
+        | AgentEvent::Auth { message, .. }
         | AgentEvent::Overflow { message }
         | AgentEvent::Error { message } => last_line(message),
         AgentEvent::Session { .. }

@@ -5,6 +5,10 @@ use crate::git::repository::RepositoryError;
 use crate::store::VaultError;
 use ralph_base::files::FileError;
 
+/// What to do about a filter of git that fails.
+const FILTER_FAILED: &str = "a filter of git failed: install its program (Git LFS for the filter `lfs`), or repair \
+                             `filter.NAME` in the git configuration, then try again";
+
 /// Why a checkpoint step did not work, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -26,6 +30,14 @@ pub enum CheckpointError {
         /// The cause.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// A checkpoint would lack changed files, because git cannot store them.
+    #[error("{message}")]
+    Unstorable {
+        /// Which, and why.
+        message: String,
+        /// What to do.
+        hint: String,
     },
     /// The repository cannot be used.
     #[error(transparent)]
@@ -60,7 +72,9 @@ impl CheckpointError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Refused { hint, .. } | Self::Failed { hint, .. } => Some(hint.clone()),
+            Self::Refused { hint, .. }
+            | Self::Failed { hint, .. }
+            | Self::Unstorable { hint, .. } => Some(hint.clone()),
             Self::Repository(RepositoryError::NotARepository(_)) => {
                 Some("run `git init` first, or pass `-C DIR`".to_owned())
             }
@@ -78,6 +92,7 @@ impl CheckpointError {
                 .path()
                 .parent()
                 .map(crate::journal::steps::damaged_journal),
+            Self::Git(error) if error.is_about_content() => Some(FILTER_FAILED.to_owned()),
             _ => None,
         }
     }

@@ -70,6 +70,7 @@ pub use operations::preflight::{BranchPlace, branch_obstacle, obstacles, passing
 pub use operations::standing::{HeadPlace, Leaving, RunPlace, Standing};
 pub use operations::switch_back::{SwitchedBack, switch_obstacle};
 pub use operations::undo::{PreparedUndo, Undone};
+pub use operations::unstorable_edits::{RequiredFilter, required_filters};
 pub use parked::{ParkedAttempt, ParkedCommits, Shelf};
 pub use recovery::vanished::{describe_damage, unfinished_at};
 pub use scan::changed::Changed;

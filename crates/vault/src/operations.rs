@@ -28,4 +28,5 @@ pub(crate) mod switch_back;
 mod trial_merge;
 pub(crate) mod uncommitted;
 pub(crate) mod undo;
+pub(crate) mod unstorable_edits;
 pub(crate) mod users_git;

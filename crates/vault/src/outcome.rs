@@ -15,6 +15,8 @@ pub enum FailureKind {
     Tasks,
     /// A tamper check that is set to fail found something.
     Tamper,
+    /// The agent left work in a submodule uncommitted, which no commit would have.
+    Submodule,
     /// The agent ended without a promise.
     NoSignal,
     /// The agent ended with an error or a signal and no promise.

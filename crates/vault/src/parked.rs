@@ -8,7 +8,7 @@ use crate::error::{CheckpointError, Result};
 use crate::git::repository::Repository;
 use crate::journal::steps::{self, Line, MoveIntent, MoveKind, ParkedNote, Step};
 use crate::operations::moving::{PreparedMove, over};
-use crate::paths::show;
+use crate::paths::{ancestors, is_module_path, show};
 use crate::repo::snapshot::Snapshot;
 use crate::store::VaultFolder;
 use crate::tree::manifest::{Changes, Entry, Kind, Manifest, compare};
@@ -35,6 +35,8 @@ pub struct ParkedChanges {
     pub removed: Vec<String>,
     /// Those of them that git ignores, and no diff shows.
     pub ignored: Vec<String>,
+    /// Those of them that are in a submodule or a repository of its own, and no diff shows.
+    pub elsewhere: Vec<String>,
 }
 
 /// The vault's parked attempts, read while a run may be active: nothing is locked or written.
@@ -96,14 +98,22 @@ impl Shelf {
             removed,
         } = &changes;
         let all = created.iter().chain(modified).chain(removed);
+        let hidden = all.filter(|path| is(path, |entry| !entry.is_visible()));
+        let has_git = |folder: &[u8]| {
+            let git = [folder, b"/.git"].concat();
+            attempt.manifest.entries.contains_key(&git) || base.entries.contains_key(&git)
+        };
+        let (elsewhere, ignored): (Vec<_>, Vec<_>) = hidden.partition(|path| {
+            under_any(path, &attempt.submodules)
+                || is_module_path(path)
+                || ancestors(path).any(has_git)
+        });
         Ok(ParkedChanges {
             created: shown(created),
             modified: shown(modified),
             removed: shown(removed),
-            ignored: all
-                .filter(|path| is(path, |entry| !entry.is_visible()))
-                .map(|path| show(path))
-                .collect(),
+            ignored: ignored.into_iter().map(|path| show(path)).collect(),
+            elsewhere: elsewhere.into_iter().map(|path| show(path)).collect(),
         })
     }
 

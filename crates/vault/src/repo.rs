@@ -19,6 +19,7 @@ pub(crate) mod git_paths;
 pub(crate) mod identity;
 pub(crate) mod ignored;
 pub(crate) mod objects;
+pub(crate) mod private_index;
 pub(crate) mod proof;
 pub(crate) mod settings;
 pub(crate) mod shape;
@@ -26,6 +27,7 @@ pub(crate) mod staged;
 pub(crate) mod stale_locks;
 pub(crate) mod stash;
 pub(crate) mod switch;
+pub(crate) mod unstorable;
 pub(crate) mod users_config;
 pub(crate) mod visible;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::spending::Spending;
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{Usage, event_text};
+use crate::agent_event::{Refusal, Usage, event_text};
 use crate::dialect::api_error::OTHER_MODEL;
 use crate::dialect::json::{count, is_true, items, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -191,7 +191,7 @@ impl Claude {
             }
             (category, _, _) if REFUSALS.contains(&category) => refused(&message, category),
             ("", _, Some(401 | 403)) => refused(&message, LOGIN),
-            ("model_not_found", _, _) => Trouble::auth(&message, OTHER_MODEL),
+            ("model_not_found", _, _) => Trouble::refused(Refusal::Model, &message, OTHER_MODEL),
             ("server_error" | "overloaded", _, _) | (_, _, Some(500..=599)) => {
                 Trouble::outage(message)
             }
@@ -251,12 +251,20 @@ pub(super) fn usage(tokens: &Value) -> Usage {
 
 /// What to do about an agent that may not work, where that is known.
 fn refused(message: &str, category: &str) -> Trouble {
-    let fix = match category {
-        LOGIN => LOG_IN,
-        CREDIT => "add credit to the account, or log in with another one",
-        _ => return Trouble::Auth(message.to_owned()),
+    let (cause, fix) = match category {
+        LOGIN => (Refusal::Login, LOG_IN),
+        CREDIT => (
+            Refusal::Credit,
+            "add credit to the account, or log in with another one",
+        ),
+        _ => {
+            return Trouble::Refused {
+                cause: Refusal::Other,
+                message: message.to_owned(),
+            };
+        }
     };
-    Trouble::auth(message, fix)
+    Trouble::refused(cause, message, fix)
 }
 
 pub(super) fn on_init(line: &Value, stream: &mut StreamState) {
@@ -297,7 +305,7 @@ fn result_message(line: &Value) -> String {
 fn on_retry(line: &Value, stream: &mut StreamState) {
     stream.retrying(retrying(line));
     let is_hopeless = line["error"] == LOGIN && count(&line["attempt"]) >= LOGIN_RETRIES;
-    if is_hopeless && !matches!(stream.trouble, Some(Trouble::Auth(_))) {
+    if is_hopeless && !matches!(stream.trouble, Some(Trouble::Refused { .. })) {
         stream.fail(refused(&failure(line), LOGIN));
     }
 }

@@ -10,7 +10,7 @@ use jiff::Zoned;
 use serde_json::Value;
 
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::agent_event::{AgentEvent, Refusal, Usage, event_text};
 use crate::dialect::api_error::{ApiError, in_words, number_after};
 use crate::dialect::json::{count, is_nonzero, is_true, items, short, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -237,10 +237,11 @@ impl Codex {
     fn sort(&self, message: &str) -> Trouble {
         if message.starts_with("Quota exceeded") {
             let fix = "check the plan and its billing, or use another account";
-            return Trouble::auth(message, fix);
+            return Trouble::refused(Refusal::Credit, message, fix);
         }
         if message.starts_with("Missing environment variable") {
-            return Trouble::auth(message, "set it to the key of the provider");
+            let fix = "set it to the key of the provider";
+            return Trouble::refused(Refusal::Login, message, fix);
         }
         let status = number_after(message, "unexpected status")
             .or_else(|| number_after(message, "last status:"));

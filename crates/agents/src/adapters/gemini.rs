@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::adapter::{Adapter, Login};
-use crate::agent_event::Usage;
+use crate::agent_event::{Refusal, Usage};
 use crate::dialect::api_error::{ApiError, number_after, unwrapped};
 use crate::dialect::json::{count, text};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -145,7 +145,8 @@ fn trouble_by(ended: &ProcessEnd<'_>, stream: &StreamState) -> Option<Trouble> {
     let trouble = match (stream.turn, &stream.trouble) {
         (TurnEnd::Open, _) if code == NO_LOGIN => {
             let last = ended.stderr.lines().rfind(|line| !line.trim().is_empty());
-            Trouble::auth(last.unwrap_or("not logged in").trim(), LOG_IN)
+            let said = last.unwrap_or("not logged in").trim();
+            Trouble::refused(Refusal::Login, said, LOG_IN)
         }
         (TurnEnd::Open, None) => {
             let status = status_of(code)?;

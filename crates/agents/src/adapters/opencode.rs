@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::adapter::{Adapter, Login, Probe};
-use crate::agent_event::{AgentEvent, Usage, event_text};
+use crate::agent_event::{AgentEvent, Refusal, Usage, event_text};
 use crate::dialect::api_error::ApiError;
 use crate::dialect::json::{count, is_nonzero, is_true, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -215,7 +215,7 @@ fn sort(error: &Value, failed_at: Option<Timestamp>) -> Trouble {
     };
     match name {
         "ContextOverflowError" => return Trouble::Overflow(message.to_owned()),
-        "ProviderAuthError" => return Trouble::auth(message, LOG_IN),
+        "ProviderAuthError" => return Trouble::refused(Refusal::Login, message, LOG_IN),
         "MessageAbortedError" | "MessageOutputLengthError" | "ContentFilterError" => {
             return Trouble::Other(message.to_owned());
         }

@@ -9,6 +9,7 @@ use super::adapter::{Adapter, Login};
 use super::claude::{
     begin_result, blocks, is_main, on_init, on_tool_results, report, usage, words_of,
 };
+use crate::agent_event::Refusal;
 use crate::dialect::api_error::{API_ERROR, ApiError, leading_status, number_after, unwrapped};
 use crate::dialect::json::{count, short, text, whole};
 use crate::dialect::stream::{NotUnderstood, Parser, StreamState};
@@ -142,7 +143,7 @@ fn on_retry(data: &Value, stream: &mut StreamState) {
 /// Sorts `[API Error: 401 words]`.
 fn sort(message: &str) -> Trouble {
     if message.starts_with(NO_LOGIN) {
-        return Trouble::auth(message, LOG_IN);
+        return Trouble::refused(Refusal::Login, message, LOG_IN);
     }
     let inner = unwrapped(message);
     ApiError::new(leading_status(inner), inner, LOG_IN).trouble()

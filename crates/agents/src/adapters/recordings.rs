@@ -7,7 +7,7 @@ use jiff::Zoned;
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::agent_event::{AgentEvent, start_of};
+use crate::agent_event::{AgentEvent, Refusal, start_of};
 use crate::dialect::{Output, ProcessEnd, StreamEnd, Trouble, TurnEnd};
 use crate::promise::Promise;
 
@@ -21,7 +21,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "claude-401",
         Some(1),
-        "error | 0+0+0+0 $0.000000 | 0/0/0 | auth: Invalid API key · Fix external API key ↵ log in w",
+        "error | 0+0+0+0 $0.000000 | 0/0/0 | login: Invalid API key · Fix external API key ↵ log in w",
     ),
     (
         "claude-429-all",
@@ -46,7 +46,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "claude-credit",
         Some(1),
-        "error | 0+0+0+0 $0.000000 | 0/0/0 | auth: Credit balance is too low ↵ add credit to the acco",
+        "error | 0+0+0+0 $0.000000 | 0/0/0 | credit: Credit balance is too low ↵ add credit to the acco",
     ),
     (
         "claude-ctx",
@@ -143,7 +143,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "codex-credit",
         Some(1),
-        "error | 0+0+0+0 | 0/0/0 | auth: Quota exceeded. Check your plan and billing deta",
+        "error | 0+0+0+0 | 0/0/0 | credit: Quota exceeded. Check your plan and billing deta",
     ),
     (
         "codex-drop-all",
@@ -179,7 +179,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "gemini-401",
         Some(145),
-        "error | 0+0+0+0 | 0/0/0 | auth: invalid x-api-key ↵ set `GEMINI_API_KEY`, or run `",
+        "error | 0+0+0+0 | 0/0/0 | login: invalid x-api-key ↵ set `GEMINI_API_KEY`, or run `",
     ),
     (
         "gemini-429-all",
@@ -203,7 +203,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "opencode-401",
         Some(1),
-        "error | 0+0+0+0 | 0/0/0 | auth: invalid x-api-key ↵ log in with `opencode auth log",
+        "error | 0+0+0+0 | 0/0/0 | login: invalid x-api-key ↵ log in with `opencode auth log",
     ),
     (
         "opencode-429-all",
@@ -253,7 +253,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "copilot-401",
         Some(1),
-        "error | 0+0+0+0 | 0/0/0 | auth: Authentication failed with provider at http://lo",
+        "error | 0+0+0+0 | 0/0/0 | login: Authentication failed with provider at http://lo",
     ),
     (
         "copilot-429-all",
@@ -264,7 +264,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "goose-401",
         Some(0),
-        "error | 0+0+0+0 | 0/0/3 | auth: Authentication error: Authentication failed. Sta",
+        "error | 0+0+0+0 | 0/0/3 | login: Authentication error: Authentication failed. Sta",
     ),
     (
         "goose-429-all",
@@ -275,7 +275,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "pi-401",
         Some(0),
-        "error | 0+0+0+0 | 0/0/0 | auth: invalid x-api-key ↵ run `pi` once and use `/login`",
+        "error | 0+0+0+0 | 0/0/0 | login: invalid x-api-key ↵ run `pi` once and use `/login`",
     ),
     (
         "pi-429-all",
@@ -290,7 +290,7 @@ const TABLE: &[(&str, Option<i32>, &str)] = &[
     (
         "qwen-401",
         Some(1),
-        "error | 0+0+0+0 | 0/0/0 | auth: 401 invalid x-api-key ↵ run `qwen` once and log in",
+        "error | 0+0+0+0 | 0/0/0 | login: 401 invalid x-api-key ↵ run `qwen` once and log in",
     ),
     (
         "qwen-429-all",
@@ -378,7 +378,15 @@ fn trouble(end: &StreamEnd) -> String {
             let until = until.unwrap_or_default();
             format!(" {sort}{until}: {}", start(&limit.message))
         }
-        Some(Trouble::Auth(message)) => format!(" auth: {}", start(message)),
+        Some(Trouble::Refused { cause, message }) => {
+            let cause = match cause {
+                Refusal::Login => "login",
+                Refusal::Credit => "credit",
+                Refusal::Model => "model",
+                Refusal::Other => "refused",
+            };
+            format!(" {cause}: {}", start(message))
+        }
         Some(Trouble::Overflow(message)) => format!(" overflow: {}", start(message)),
         Some(Trouble::Other(message)) => format!(" error: {}", start(message)),
     }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::trouble::Trouble;
+use crate::agent_event::Refusal;
 
 /// What to do about an account that cannot pay.
 const ADD_CREDIT: &str = "add credit to the account, or use another one";
@@ -112,15 +113,15 @@ impl<'a> ApiError<'a> {
         let says = |words: &[&str]| words.iter().any(|word| signs.contains(word));
         let is_model = signs.contains("model") && says(&NOT_THERE);
         match self.status {
-            Some(402) => Trouble::auth(&message, ADD_CREDIT),
-            _ if says(&CREDIT) => Trouble::auth(&message, ADD_CREDIT),
-            Some(401 | 403) => Trouble::auth(&message, self.log_in),
+            Some(402) => Trouble::refused(Refusal::Credit, &message, ADD_CREDIT),
+            _ if says(&CREDIT) => Trouble::refused(Refusal::Credit, &message, ADD_CREDIT),
+            Some(401 | 403) => Trouble::refused(Refusal::Login, &message, self.log_in),
             Some(429) => Trouble::limit(message, self.resets_at),
             Some(413) => Trouble::Overflow(message),
             Some(408 | 500..=599) => Trouble::outage(message),
             _ if says(&OVERFLOW) => Trouble::Overflow(message),
-            Some(404) | None if is_model => Trouble::auth(&message, OTHER_MODEL),
-            None if says(&LOGIN) => Trouble::auth(&message, self.log_in),
+            Some(404) | None if is_model => Trouble::refused(Refusal::Model, &message, OTHER_MODEL),
+            None if says(&LOGIN) => Trouble::refused(Refusal::Login, &message, self.log_in),
             None if says(&LIMIT) => Trouble::limit(message, self.resets_at),
             None if says(&OUTAGE) || message == BROKE_OFF => Trouble::outage(message),
             _ => Trouble::Other(message),
@@ -178,9 +179,12 @@ mod tests {
             {
                 Trouble::Limit(limit) if limit.is_outage => "outage",
                 Trouble::Limit(_) => "limit",
-                Trouble::Auth(text) if text.ends_with("log in") => "login",
-                Trouble::Auth(text) if text.ends_with(ADD_CREDIT) => "credit",
-                Trouble::Auth(_) => "model",
+                Trouble::Refused { cause, .. } => match cause {
+                    Refusal::Login => "login",
+                    Refusal::Credit => "credit",
+                    Refusal::Model => "model",
+                    Refusal::Other => "refused",
+                },
                 Trouble::Overflow(_) => "overflow",
                 Trouble::Other(_) => "other",
             };

@@ -99,7 +99,7 @@ impl StreamEnd {
 
     pub(crate) fn auth(&self) -> Option<String> {
         match &self.trouble {
-            Some(Trouble::Auth(message)) => Some(message.clone()),
+            Some(Trouble::Refused { message, .. }) => Some(message.clone()),
             _ => None,
         }
     }

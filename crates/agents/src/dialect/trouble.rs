@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::agent_event::AgentEvent;
+use crate::agent_event::{AgentEvent, Refusal};
 
 /// A rate or usage limit, or an API that is down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Trouble {
     /// It can continue later.
     Limit(Limit),
     /// The agent may not work at all (login, credit, model): its message, and what to do about it.
-    Auth(String),
+    Refused { cause: Refusal, message: String },
     /// The conversation outgrew the model's context.
     Overflow(String),
     /// Anything else.
@@ -53,8 +53,11 @@ impl Trouble {
     }
 
     /// What keeps the agent from working at all, with what to do about it.
-    pub fn auth(message: &str, fix: &str) -> Self {
-        Self::Auth(format!("{message}\n{fix}"))
+    pub fn refused(cause: Refusal, message: &str, fix: &str) -> Self {
+        Self::Refused {
+            cause,
+            message: format!("{message}\n{fix}"),
+        }
     }
 
     /// The event that reports it.
@@ -64,7 +67,7 @@ impl Trouble {
                 message: limit.message,
                 resets_at: limit.resets_at,
             },
-            Self::Auth(message) => AgentEvent::Auth { message },
+            Self::Refused { cause, message } => AgentEvent::Auth { cause, message },
             Self::Overflow(message) => AgentEvent::Overflow { message },
             Self::Other(message) => AgentEvent::Error { message },
         }

@@ -23,6 +23,7 @@ use ralph_run::engine::attempts::{find, of_run};
 use ralph_run::failure::Failure;
 use ralph_run::history::lookup::read_run;
 use ralph_run::records::event::FailureKind;
+use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Progress;
 use ralph_vault::{CheckpointError, ParkedAttempt, ParkedCommits, Shelf};
 
@@ -192,6 +193,7 @@ fn show(
         modified: changes.modified,
         removed: changes.removed,
         ignored: changes.ignored,
+        elsewhere: changes.elsewhere,
         transcript: shelf.transcript_of(parked).to_string_lossy().into_owned(),
         diff: diff.exists().then(|| diff.to_string_lossy().into_owned()),
         commits: shelf.commits_of(parked).map_err(unreadable)?.map(range),
@@ -215,6 +217,12 @@ fn diff(given: &OneAttempt, shelf: &Shelf, context: &Context) -> Result<ExitCode
     if !changes.ignored.is_empty() {
         let names = finish::files(&changes.ignored);
         let text = format!("ignored by git, kept, and not in the diff: {names}");
+        output::warn(context, [text]);
+    }
+    if !changes.elsewhere.is_empty() {
+        let names = finish::files(&changes.elsewhere);
+        let text =
+            format!("in a submodule or repository of its own, kept, and not in the diff: {names}");
         output::warn(context, [text]);
     }
     Ok(code)
@@ -299,6 +307,8 @@ struct AttemptView {
     removed: Vec<String>,
     /// Those of them that git ignores.
     ignored: Vec<String>,
+    /// Those in a submodule or a repository of its own.
+    elsewhere: Vec<String>,
     /// The folder with prompt, stdout and stderr.
     transcript: String,
     /// The diff, where there is one.
@@ -388,19 +398,29 @@ fn write_one(page: &mut Page, view: &AttemptView) {
     facts.extend(view.diff.iter().map(|diff| ("diff", diff)));
     page.facts(&facts, LABEL);
     page.blank();
-    for line in clean_lines(&row.reason) {
-        page.line(format!("  {line}"));
+    if let Some(reason) = reason_beside(row.kind, &row.reason) {
+        for line in clean_lines(reason) {
+            page.line(format!("  {line}"));
+        }
+        page.blank();
     }
-    page.blank();
     for (mark, paths) in [
         ("A", &view.created),
         ("M", &view.modified),
         ("D", &view.removed),
     ] {
         for path in paths {
-            let is_ignored = view.ignored.contains(path);
-            let note = is_ignored.then(|| page.paint(DIM, "  (ignored by git, not in the diff)"));
-            let (mark, note) = (page.paint(NAME, mark), note.unwrap_or_default());
+            let note = if view.ignored.contains(path) {
+                page.paint(DIM, "  (ignored by git, not in the diff)")
+            } else if view.elsewhere.contains(path) {
+                page.paint(
+                    DIM,
+                    "  (in a submodule or repository of its own, not in the diff)",
+                )
+            } else {
+                String::new()
+            };
+            let mark = page.paint(NAME, mark);
             page.line(format!("  {mark} {}{note}", clean(path)));
         }
     }

@@ -121,7 +121,7 @@ fn write(page: &mut Page, runs: &[RunSummary], now: Timestamp) {
 
 fn cells(run: &RunSummary, now: Timestamp) -> [(Style, String); 6] {
     let cost = match (run.cost_usd, run.tokens) {
-        (Some(cost), _) => words::cost(cost),
+        (Some(cost), _) => words::cost_of(cost, run.cost_is_partial),
         (None, 0) => "-".to_owned(),
         (None, tokens) => format!("{} tokens", words::tokens(tokens)),
     };
@@ -178,6 +178,7 @@ mod tests {
             elapsed_ms: 95_000,
             tokens: 1200,
             cost_usd,
+            cost_is_partial: false,
         };
         let runs = [
             run(

@@ -273,7 +273,13 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
         facts.push(("left", text));
     }
     facts.push(("attempts", status.attempts.to_string()));
-    facts.push(("time", words::clock(status.elapsed_ms)));
+    // A running clock has no parts of a second.
+    let time = if status.is_live() {
+        words::clock(status.elapsed_ms)
+    } else {
+        words::elapsed(status.elapsed_ms)
+    };
+    facts.push(("time", time));
     let used = used(status);
     if !used.is_empty() {
         facts.push(("used", used.join(" · ")));
@@ -291,7 +297,7 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
 
 /// Tokens and cost, and that the cost is unknown.
 fn used(status: &Status) -> Vec<String> {
-    let used = words::used(status.tokens, status.cost_usd);
+    let used = words::used(status.tokens, cost(status));
     let unknown = status
         .is_cost_missing
         .then(|| words::COST_UNKNOWN.to_owned());
@@ -305,10 +311,23 @@ fn story_of(status: &Status, position: Option<usize>, title: &str) -> String {
     }
 }
 
+fn cost(status: &Status) -> Option<String> {
+    Some(words::cost_of(status.cost_usd?, status.cost_is_partial))
+}
+
 fn attempt(status: &Status) -> Option<String> {
     let story = status.story.as_ref()?;
     let (number, most) = (story.attempt?, story.max_attempts?);
-    Some(format!("attempt {number} of {most}"))
+    Some(match story.uncounted_attempts {
+        None => format!("attempt {number} of {most}"),
+        Some(earlier) => {
+            let (tried, most) = (
+                number.0.saturating_sub(earlier),
+                most.saturating_sub(earlier),
+            );
+            format!("attempt {number}, try {tried} of {most}")
+        }
+    })
 }
 
 fn doing(status: &Status, now: Timestamp) -> Option<String> {

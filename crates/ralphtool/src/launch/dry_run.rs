@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use serde::Serialize;
+
 use super::{ChangeSelector, Inputs, RunRequest, nothing_to_resume, trust};
 use crate::console::context::Context;
 use crate::console::output;
@@ -12,11 +14,11 @@ use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
 use crate::ui::words::{self, count};
 use ralph_base::ids::StoryId;
-use ralph_plan::change::{Story, StoryState};
+use ralph_plan::change::{Change, Story, StoryState};
 use ralph_run::engine::entry::Entry;
 use ralph_run::engine::prepare::refuse_template;
 use ralph_run::failure::Failure;
-use ralph_run::gate::GatePlace;
+use ralph_run::gate::{self, GatePlace};
 use ralph_run::policy::Budget;
 use ralph_run::preview::forecast::{AskedFor, Forecast, Question, all_done};
 use ralph_run::records::event::BudgetLimits;
@@ -45,6 +47,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     refuse_template(change, only.as_ref())?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, change.warnings.iter().map(|it| &it.message));
+    output::warn(context, gate::warnings(&settings.gates.value));
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let git = repository.git(settings.command_timeout.value.or_zero());
     let forecast = Forecast::of_allowed(Question {
@@ -63,6 +66,10 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     {
         return Err(nothing_to_resume(done));
     }
+    let stories = planned(change, &forecast, request.flags.story.as_deref());
+    if request.flags.json {
+        return output::json(&Plan::of(change, &forecast, settings, &stories));
+    }
     let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
         let what = match &forecast.entry {
@@ -72,21 +79,107 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         };
         page.styled(STRONG, what.replace("{}", &clean(&change.name)));
         page.facts(&facts(&forecast, settings), 10);
-        let story = request.flags.story.as_deref();
-        let is_planned = |story: &&Story| {
-            let is_open = story.state == StoryState::Open && !forecast.is_done_in_run(&story.id);
-            is_open || forecast.is_redone(&story.id)
-        };
-        let open = change.stories.iter().filter(is_planned);
-        let planned = open.filter(|it| story.is_none_or(|story| it.id.0 == story));
-        write_stories(page, &planned.collect::<Vec<_>>());
+        write_stories(page, &stories);
         write_settings(page, settings, is_verbose);
     })
 }
 
+/// The stories that would be worked on; only the one that is asked for, if one is.
+fn planned<'a>(change: &'a Change, forecast: &Forecast, only: Option<&str>) -> Vec<&'a Story> {
+    let is_left = |it: &&Story| {
+        let is_open = it.state == StoryState::Open && !forecast.is_done_in_run(&it.id);
+        is_open || forecast.is_redone(&it.id)
+    };
+    let is_asked = |it: &&Story| only.is_none_or(|only| it.id.0 == only);
+    let stories = change.stories.iter().filter(is_left);
+    stories.filter(is_asked).collect()
+}
+
+/// What a run would do, for a program.
+#[derive(Debug, Serialize)]
+struct Plan {
+    change: String,
+    /// What the start would do: `begin`, `resume`, or `nothing` where all stories are done.
+    start: &'static str,
+    branch: String,
+    /// Agents in order of preference.
+    agents: Vec<String>,
+    attempts_per_story: u64,
+    gates: Vec<PlannedGate>,
+    budget: BudgetLimits,
+    stories: Vec<PlannedStory>,
+    settings: Vec<PlannedSetting>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedGate {
+    name: String,
+    run: String,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedStory {
+    id: StoryId,
+    title: String,
+    open_tasks: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedSetting {
+    name: &'static str,
+    value: String,
+    origin: String,
+}
+
+impl Plan {
+    fn of(change: &Change, forecast: &Forecast, settings: &Settings, stories: &[&Story]) -> Self {
+        let (start, stories) = match &forecast.entry {
+            Ok(Entry::DoneOnBranch { .. }) => ("nothing", &[][..]),
+            Ok(Entry::Resume) => ("resume", stories),
+            _ => ("begin", stories),
+        };
+        let gates = settings.gates.value.iter();
+        let lines = settings.lines().into_iter();
+        Self {
+            change: change.name.clone(),
+            start,
+            branch: forecast.branch.clone(),
+            agents: settings.agent.value.names().to_vec(),
+            attempts_per_story: attempts(settings),
+            gates: gates
+                .map(|it| PlannedGate {
+                    name: it.name.clone(),
+                    run: it.run.clone(),
+                })
+                .collect(),
+            budget: BudgetLimits::from(Budget::of_run(settings)),
+            stories: stories
+                .iter()
+                .map(|it| PlannedStory {
+                    id: it.id.clone(),
+                    title: it.title.clone(),
+                    open_tasks: it.open_tasks().count(),
+                })
+                .collect(),
+            settings: lines
+                .map(|(name, value, origin)| PlannedSetting {
+                    name,
+                    value,
+                    origin,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// How many attempts a story may have.
+fn attempts(settings: &Settings) -> u64 {
+    u64::from(settings.max_retries.value) + 1
+}
+
 /// What matters most about the run.
 fn facts(forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)> {
-    let attempts = u64::from(settings.max_retries.value) + 1;
+    let attempts = attempts(settings);
     let gates = settings.gates.value.iter().map(|it| it.name.as_str());
     let limits = BudgetLimits::from(Budget::of_run(settings));
     let budget = words::budget(&limits).unwrap_or_else(|| "no maximum".to_owned());

@@ -108,6 +108,6 @@ impl NothingToRun {
 
 /// How the run ended, where that is more than that all is done.
 fn ending(done: &DoneRun, zone: &TimeZone) -> Option<String> {
-    let is_plain = matches!(done.outcome, Outcome::AllDone | Outcome::StoryDone);
+    let is_plain = matches!(done.outcome, Outcome::AllDone | Outcome::StoryDone { .. });
     (!is_plain).then(|| format!("its run ended: {}", done.progress.closing_headline(zone)))
 }

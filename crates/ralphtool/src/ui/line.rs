@@ -10,9 +10,10 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
-    AttemptFailed, Event, FailureKind, FinishChoice, FinishFailed, GateFinished, GateResult,
-    Record, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
+    AttemptFailed, AttemptStarted, Event, FailureKind, FinishChoice, FinishFailed, GateFinished,
+    GateResult, Record, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
 };
+use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
 use ralph_run::settings::TamperCheck;
 
@@ -90,10 +91,7 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             let agent = clean(&to.to_string());
             alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
-        Event::AttemptStarted(it) => {
-            let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
-            step(Style::new(), text)
-        }
+        Event::AttemptStarted(it) => step(Style::new(), attempt_started(it)),
         Event::Agent { agent, .. } => return agent_line(agent),
         Event::GateStarted(it) => {
             let place = match (it.baseline, it.whole) {
@@ -241,6 +239,15 @@ fn story_started(it: &StoryStarted) -> Line {
     step(STRONG, format!("story {place}: {title} ({id}{tasks} open)"))
 }
 
+fn attempt_started(it: &AttemptStarted) -> String {
+    let text = words::attempt(it.attempt, it.tries());
+    match it.uncounted {
+        0 => text,
+        1 => format!("{text}; an earlier one does not count"),
+        uncounted => format!("{text}; {uncounted} earlier ones do not count"),
+    }
+}
+
 fn story_completed(it: &StoryCompleted) -> Line {
     let short: String = clean(&it.commit).chars().take(10).collect();
     let mut parts = vec![
@@ -285,7 +292,8 @@ fn attempt_failed(it: &AttemptFailed) -> Line {
     };
     let (why, parts) = (words::failure(it.kind), parts.join(" · "));
     let attempt = format!("attempt {} of story {}", it.attempt, it.story);
-    let mut details = reason::shortened(it.kind, &it.reason, REASON_LINES);
+    let reason = reason_beside(it.kind, &it.reason).unwrap_or_default();
+    let mut details = reason::shortened(it.kind, reason, REASON_LINES);
     let next = if it.retrying {
         "trying again"
     } else {
@@ -331,7 +339,9 @@ pub(super) fn agent_line(agent: &AgentEvent) -> Option<Line> {
                 .extend(resets_at.map(|at| format!("it ends at {at:.0}")));
             line
         }
-        AgentEvent::Auth { message } => headed("agent was refused: ", message, Weight::Step, BAD),
+        AgentEvent::Auth { message, .. } => {
+            headed("agent was refused: ", message, Weight::Step, BAD)
+        }
         AgentEvent::Overflow { message } => {
             headed("agent ran out of context: ", message, Weight::Step, BAD)
         }

@@ -218,6 +218,7 @@ fn verdict(gate: &GateReceipt) -> String {
         GateVerdict::Passed => format!("passed{took}"),
         GateVerdict::Failed => format!("failed{took}{how}"),
         GateVerdict::RedBefore => format!("red before{how}"),
+        GateVerdict::CannotRun => format!("cannot run{how}"),
         GateVerdict::Unknown => "did not end".to_owned(),
     }
 }
@@ -272,12 +273,7 @@ fn tokens_apart(spending: &Spending) -> Option<String> {
 
 /// The cost as a figure: `$0.42`, or `at least $0.42` where not all of it is known.
 fn cost(spending: &Spending) -> Option<String> {
-    let cost = words::cost(spending.cost_usd?);
-    Some(if spending.cost_is_partial {
-        format!("at least {cost}")
-    } else {
-        cost
-    })
+    Some(words::cost_of(spending.cost_usd?, spending.cost_is_partial))
 }
 
 /// The cost and where it comes from.

@@ -56,8 +56,7 @@ impl Status {
             }
             Event::AttemptStarted(it) => {
                 self.settle();
-                let text = format!("attempt {}/{}", it.attempt, it.max_attempts);
-                self.busy(text, record.at);
+                self.busy(words::attempt(it.attempt, it.tries()), record.at);
             }
             Event::Agent {
                 agent: AgentEvent::Usage { usage, .. },

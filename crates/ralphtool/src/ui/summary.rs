@@ -81,7 +81,8 @@ impl<'a> Summary<'a> {
         if tokens > 0 {
             figures.push(("tokens", words::tokens(tokens)));
         }
-        let cost = all.usage.cost_usd.map(words::cost);
+        let cost = all.usage.cost_usd;
+        let cost = cost.map(|usd| words::cost_of(usd, all.cost_is_partial));
         let is_missing = self.progress.is_cost_missing();
         let cost = cost.or(is_missing.then(|| "unknown".to_owned()));
         figures.extend(cost.map(|cost| ("cost", cost)));

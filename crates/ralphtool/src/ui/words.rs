@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use super::text::{clean, clean_lines};
 use ralph_agents::agent_event::Usage;
 pub(crate) use ralph_base::allowance::limit_dollars as cost_limit;
+use ralph_base::ids::AttemptNumber;
 pub(crate) use ralph_base::size::rounded as bytes;
-use ralph_run::records::event::{BudgetLimits, FinishChoice, Request};
+use ralph_run::records::event::{BudgetLimits, FinishChoice, Request, Tries};
 pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
 pub(crate) use ralph_run::words::{cost, count, elapsed, tokens};
@@ -73,21 +74,31 @@ pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
 
 /// Tokens and cost, where there are any: `45k tokens · $0.42`.
 pub(crate) fn usage(usage: &Usage) -> Option<String> {
-    used(usage.total_tokens(), usage.cost_usd)
+    used(usage.total_tokens(), usage.cost_usd.map(cost))
 }
 
-/// The same, from the numbers.
-pub(crate) fn used(total: u64, cost_usd: Option<f64>) -> Option<String> {
+/// The same, from the number of tokens and the cost in words.
+pub(crate) fn used(total: u64, cost: Option<String>) -> Option<String> {
     let tokens = (total > 0).then(|| match total {
         1 => "1 token".to_owned(),
         _ => format!("{} tokens", tokens(total)),
     });
-    let parts: Vec<String> = tokens.into_iter().chain(cost_usd.map(cost)).collect();
+    let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// Said where a budget of money is set and no agent has reported a cost.
 pub(crate) const COST_UNKNOWN: &str = "cost unknown";
+
+/// A cost: `$0.42`, or `at least $0.42` where not all of it is known.
+pub(crate) fn cost_of(usd: f64, is_partial: bool) -> String {
+    let cost = cost(usd);
+    if is_partial {
+        format!("at least {cost}")
+    } else {
+        cost
+    }
+}
 
 /// What a run may use, where it has bounds: `$5.00, 1.2M tokens, 2h00m`.
 pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
@@ -99,6 +110,15 @@ pub(crate) fn budget(budget: &BudgetLimits) -> Option<String> {
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     (!bounds.is_empty()).then(|| bounds.join(", "))
+}
+
+/// Which attempt at a story it is: `attempt 2/4`, and where earlier ones do not count
+/// `attempt 5, try 1/4`.
+pub(crate) fn attempt(number: AttemptNumber, tries: Tries) -> String {
+    match tries.uncounted {
+        0 => format!("attempt {number}/{}", tries.most),
+        _ => format!("attempt {number}, try {}/{}", tries.number, tries.most),
+    }
 }
 
 /// What a finish does, as a name.

@@ -109,6 +109,15 @@ const SITUATIONS: &[Situation] = &[
             said(&sandbox.run(&["loop"]).ends_with(2))
         },
     ),
+    (
+        "warning: gate `tests`: the exit code of a pipe is that of its last program: `./test.sh` may fail unnoticed; start the line with `set -o pipefail;` (bash and zsh have it), or drop the pipe",
+        || {
+            let sandbox = retry();
+            let gate = "[[gate]]\nname = \"tests\"\nrun = \"./test.sh | tail -5\"\n";
+            sandbox.config_and("", gate);
+            said(&sandbox.run(&["loop", "--dry-run"]).ends_with(0))
+        },
+    ),
     ("gate `tests` failed: exit code 101", || {
         gated("baseline = false")
     }),

@@ -494,7 +494,8 @@ fn every_gate_is_listed_with_its_program() {
         ],
         [
             "warning",
-            "`own`: `./own.sh`: there is no executable `./own.sh` yet",
+            "`own`: `./own.sh`: there is no executable `./own.sh` yet; unless an earlier gate builds it, \
+             a run ends before its first story",
             "if a story is to write it, set `baseline = false` on the gate",
         ],
     ];
@@ -606,4 +607,71 @@ fn a_run_at_work_keeps_another_from_starting() {
     }
     fs::write(sandbox.root.join("go"), "").unwrap();
     running.end().ends_with(1);
+}
+
+#[test]
+fn the_verdict_on_a_gate_without_its_script_is_that_of_a_run() {
+    let hint = "write it, or make it executable; if a story is to write it, set `baseline = false` on the gate";
+    let cases = [
+        ("run = \"./missing.sh\"\n", "./missing.sh", Some(hint)),
+        ("run = \"./a.txt\"\n", "./a.txt", Some(hint)),
+        (
+            "run = \"./missing.sh\"\nbaseline = false\n",
+            "./missing.sh",
+            None,
+        ),
+        (
+            "run = \"./missing.sh\"\nwhen = \"end\"\n",
+            "./missing.sh",
+            Some(hint),
+        ),
+    ];
+    for (gate, script, hint) in cases {
+        let sandbox = Sandbox::new();
+        sandbox.config_and("max_retries = 0", &format!("[[gate]]\n{gate}"));
+        sandbox.git("commit -qam gate");
+        let code = if hint.is_some() { 2 } else { 0 };
+        let doctor = sandbox.run(&["doctor"]).ends_with(code).stdout;
+        let finding = match hint {
+            Some(hint) => format!(
+                "✗ gates       `{script}` cannot run: there is no executable `{script}`\n              → {hint}\n"
+            ),
+            None => format!(
+                "! gates       `{script}`: there is no executable `{script}` yet\n              → a story must write it\n"
+            ),
+        };
+        assert!(doctor.contains(&finding), "{doctor}");
+        let started = sandbox.run(&["loop", "c"]);
+        assert_eq!(started.code == 2, hint.is_some(), "{}", started.stdout);
+    }
+}
+
+#[test]
+fn a_branch_that_is_in_the_way_of_a_change_is_named() {
+    let theirs = "a run of `c` cannot start: the branch `ralph/c` was not made by a run in this work tree; \
+                  it is never replaced";
+    let below =
+        "a run of `c` cannot start: a branch `ralph/c/x` exists, so `ralph/c` cannot be made";
+    for (branch, message) in [("ralph/c", theirs), ("ralph/c/x", below)] {
+        let sandbox = Sandbox::new();
+        sandbox.git(&format!("branch {branch}"));
+        let doctor = sandbox.run(&["doctor"]).ends_with(2).stdout;
+        assert!(
+            doctor.contains(&format!("✗ source      {message}\n")),
+            "{doctor}"
+        );
+        sandbox.run(&["loop", "c"]).ends_with(2);
+        // Another change can be run.
+        sandbox.write("openspec/changes/d/tasks.md", sandbox::TASKS);
+        let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
+        assert!(
+            doctor.contains(&format!("! source      {message}\n")),
+            "{doctor}"
+        );
+        sandbox.run(&["loop", "d"]).ends_with(0);
+    }
+    let sandbox = Sandbox::new();
+    sandbox.git("branch ralph");
+    let doctor = sandbox.run(&["doctor"]).ends_with(2).stdout;
+    assert!(doctor.contains("a branch `ralph` exists"), "{doctor}");
 }

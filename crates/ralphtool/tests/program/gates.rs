@@ -41,6 +41,16 @@ fn a_gate_whose_program_is_missing_is_refused_before_anything_starts() {
             "correct the gate's `run`, install the program, or activate the environment that has it",
         ),
         (
+            "pytset -q 2>&1 | tail -5",
+            "`pytset`: command not found",
+            "correct the gate's `run`, install the program, or activate the environment that has it",
+        ),
+        (
+            "if pytset; then exit 1; fi",
+            "`pytset`: command not found",
+            "correct the gate's `run`, install the program, or activate the environment that has it",
+        ),
+        (
             "mytest -q",
             "`mytest`: command not found",
             "`.venv/bin/mytest` exists: write that in the gate's `run`, or activate its environment",
@@ -61,6 +71,21 @@ fn a_gate_whose_program_is_missing_is_refused_before_anything_starts() {
         assert_eq!(sandbox.branch(), "main");
         assert_eq!(sandbox::listing(&sandbox.repo), before);
     }
+}
+
+#[test]
+fn a_pipe_that_hides_a_red_gate_is_reported_wherever_a_run_is_prepared() {
+    let sandbox = gated("[[gate]]\nname = \"tests\"\nrun = \"false 2>&1 | cat\"\n");
+    let warning = "the exit code of a pipe is that of its last program: `false` may fail unnoticed";
+    let hint = "start the line with `set -o pipefail;` (bash and zsh have it), or drop the pipe";
+    let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
+    let finding = format!("! gates       `tests`: {warning}\n              → {hint}\n");
+    assert!(doctor.contains(&finding), "{doctor}");
+    let told = format!("gate `tests`: {warning}; {hint}");
+    let dry = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0).stderr;
+    assert_eq!(dry, format!("warning: {told}\n"));
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    assert_eq!(warned(&sandbox, "settings"), [told]);
 }
 
 #[test]
@@ -91,9 +116,14 @@ fn a_gate_that_cannot_run_on_the_checkpoint_ends_the_run_with_everything_as_it_w
         ] {
             assert!(said.contains(&part), "{said}");
         }
+        // Nobody finished the run.
+        assert!(!said.contains("ralphtool undo"), "{said}");
         assert_eq!(sandbox.events_named("attempt_started").len(), 0);
         assert_eq!(sandbox.branch(), "main");
         assert_eq!(sandbox::files(&sandbox.repo), before);
+        let log = sandbox.run(&["log", "last"]).ends_with(0).stdout;
+        let story = "\n○ 1 First\n    open\n    before: gate `tests` cannot run (exit code ";
+        assert!(log.contains(story), "{log}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::sandbox::{GOOD, Sandbox, records};
 use pretty_assertions::assert_eq;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The schema of the stream.
 struct Schema(Value);
@@ -249,4 +249,51 @@ fn the_stored_prompt_is_the_one_the_agent_got() {
         let kept = sandbox.transcript(&format!("{story}.1"), "prompt.md");
         assert_eq!(seen.trim_end(), kept.trim_end());
     }
+}
+
+#[test]
+fn a_dry_run_for_a_program_is_one_object() {
+    let sandbox = Sandbox::new();
+    sandbox.config_and(
+        "max_retries = 1",
+        "[budget]\nusd = 5\n[[gate]]\nname = \"tests\"\nrun = \"true\"\n",
+    );
+    let plan = |args: &[&str]| -> Value {
+        let all = [args, &["--json", "--dry-run"]].concat();
+        serde_json::from_str(&sandbox.run(&all).ends_with(0).stdout).unwrap()
+    };
+    let mut first = plan(&["loop", "c"]);
+    let settings = first.as_object_mut().unwrap().remove("settings").unwrap();
+    assert_eq!(
+        first,
+        json!({
+            "change": "c",
+            "start": "begin",
+            "branch": "ralph/c",
+            "agents": ["mine"],
+            "attempts_per_story": 2,
+            "gates": [{"name": "tests", "run": "true"}],
+            "budget": {"usd": 5.0},
+            "stories": [
+                {"id": "1", "title": "First", "open_tasks": 2},
+                {"id": "2", "title": "Second", "open_tasks": 2},
+            ],
+        })
+    );
+    let retries = json!({"name": "max_retries", "value": "1", "origin": "ralphtool.toml:2"});
+    assert!(
+        settings.as_array().unwrap().contains(&retries),
+        "{settings}"
+    );
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let resumed = plan(&["resume"]);
+    assert_eq!(resumed["start"], "resume");
+    assert_eq!(resumed["stories"].as_array().unwrap().len(), 1);
+    sandbox.run(&["resume"]).ends_with(0);
+    sandbox.git("switch -q main");
+    let done = plan(&["loop", "c"]);
+    assert_eq!(
+        (&done["start"], &done["stories"]),
+        (&json!("nothing"), &json!([]))
+    );
 }

@@ -308,3 +308,19 @@ fn a_switch_of_branches_during_a_failed_attempt_stops_the_run_and_touches_nothin
 fn a_switch_of_branches_during_an_attempt_that_succeeds_stops_the_run_and_touches_nothing() {
     switched_during(GOOD, &["initial state", "checkpoint: 1", "checkpoint: 2"]);
 }
+
+#[test]
+fn a_branch_that_the_user_moves_between_two_starts_is_no_doing_of_an_attempt() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let commit = sandbox.git("commit-tree -m mine -p main main^{tree}");
+    sandbox.git(&format!("update-ref refs/heads/main {}", commit.trim()));
+    sandbox.run(&["resume"]).ends_with(0);
+    let changed = |it: &String| it.starts_with("refs_changed");
+    assert!(
+        !sandbox.warnings().iter().any(changed),
+        "{:?}",
+        sandbox.warnings()
+    );
+    assert_eq!(sandbox.git("rev-parse main"), commit);
+}

@@ -285,7 +285,11 @@ fn the_next_start_ends_what_a_run_killed_with_its_supervisor_left() {
         "{}",
         output.stdout
     );
-    assert!(output.stdout.contains("attempt 3/3"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("attempt 3, try 2/2"),
+        "{}",
+        output.stdout
+    );
     assert_eq!(
         sandbox.commits(),
         ["initial state", "checkpoint: 1", "checkpoint: 2"]
@@ -418,7 +422,7 @@ fn a_killed_run_is_repaired_before_anything_in_the_tree_is_trusted() {
             .run(&["loop", "c", "--max-retries", "1"])
             .ends_with(0);
         assert!(
-            output.stdout.contains("attempt 3/3"),
+            output.stdout.contains("attempt 3, try 2/2"),
             "{deed}: {}",
             output.stdout
         );
@@ -683,6 +687,38 @@ fn an_agent_that_is_not_logged_in_ends_the_run_at_once() {
         "{failures:?}"
     );
     assert!(!sandbox.exists("junk.txt"));
+}
+
+#[test]
+fn headline_state_and_next_step_say_what_an_agent_lacks() {
+    let cases = [
+        (
+            "refused billing_error '' 400 'Credit balance is too low'",
+            "no credit",
+            "once the agent's account has credit",
+        ),
+        (
+            "refused model_not_found '' 404 'There is no model x; log in to see others'",
+            "model not available",
+            "once the agent has a model that it may use",
+        ),
+        (
+            "refused authentication_failed '' 401 'Invalid API key'",
+            "not logged in",
+            "once the agent is logged in",
+        ),
+    ];
+    for (agent, word, once) in cases {
+        let sandbox = claude(agent);
+        let said = sandbox.run(&["loop", "c"]).ends_with(3).stdout;
+        let headline = format!("`c`: {word}: agent `mine`\n");
+        assert!(said.contains(&headline), "{said}");
+        let said = sandbox.run(&["status"]).ends_with(0).stdout;
+        let next = format!("continues with story 1, {once}\n");
+        assert!(said.contains(&next), "{said}");
+        let list = sandbox.run(&["list"]).ends_with(0).stdout;
+        assert!(list.contains(&format!("{word}, kept")), "{list}");
+    }
 }
 
 #[test]

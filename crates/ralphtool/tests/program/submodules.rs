@@ -113,6 +113,27 @@ fn a_story_that_commits_in_a_submodule_records_the_new_commit() {
     assert_eq!(sandbox.events_named("tamper_found"), [] as [Value; 0]);
 }
 
+#[test]
+fn a_failure_over_a_submodule_is_named_as_one_and_its_files_are_not_ignored_by_git() {
+    let sandbox = with_submodule();
+    sandbox.config_and("max_retries = 0", "[tamper]\nsubmodules = \"fail\"\n");
+    sandbox.write(".gitignore", "*.log\n");
+    sandbox.agent(&format!("echo more > sub/n1; echo log > a.log\n{GOOD}"));
+    let said = sandbox.run(&["loop", "c"]).ends_with(1).stdout;
+    let headline = "`c`: story 1 failed after 1 attempt (work left uncommitted in a submodule)\n";
+    assert!(said.contains(headline), "{said}");
+    let shown = sandbox
+        .run(&["attempts", "show", "1.1"])
+        .ends_with(0)
+        .stdout;
+    for line in [
+        "  A a.log  (ignored by git, not in the diff)\n",
+        "  A sub/n1  (in a submodule or repository of its own, not in the diff)\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
 /// What was found of submodules: the attempt, the paths, and whether it failed.
 fn uncommitted(sandbox: &Sandbox) -> Vec<String> {
     let found = sandbox.events_named("tamper_found");
@@ -148,7 +169,7 @@ fn work_left_uncommitted_in_a_submodule_is_reported_or_fails_the_attempt() {
     sandbox.run(&["loop", "c"]).ends_with(0);
     assert_eq!(uncommitted(&sandbox), ["1 [\"sub\"] true"]);
     let failed = &sandbox.events_named("attempt_failed")[0];
-    assert_eq!(failed["kind"], "tamper");
+    assert_eq!(failed["kind"], "submodule");
     assert_eq!(
         failed["reason"],
         "work left uncommitted in a submodule is in no commit: `sub`; commit in `sub`"

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Finding, RunGates};
+use super::{Finding, Level, RunGates};
 use crate::gate::process::{GateEnding, GateProcess, process_of};
-use crate::gate::{GatePlace, Readiness};
+use crate::gate::{GatePlace, Readiness, pipe_warning};
 use crate::policy::{Gate, in_words};
 use crate::records::event::GateResult;
 use crate::records::progress::NO_GATES;
@@ -55,8 +55,14 @@ pub(super) async fn check(
     }
     let (mut findings, mut healths) = (Vec::new(), Vec::new());
     for gate in gates {
-        let (finding, health) = examine(gate, place, run).await;
+        // What an earlier gate builds is there when a later one runs.
+        let may_be_built = !healths.is_empty();
+        let (finding, health) = examine(gate, place, run, may_be_built).await;
         findings.push(finding);
+        findings.extend(pipe_warning(gate).map(|it| {
+            let message = format!("`{}`: {}", gate.name, it.text);
+            Finding::warning(CHECK, message).hint(it.hint)
+        }));
         healths.push(health);
     }
     if let RunGates::Withheld(why) = run {
@@ -65,7 +71,12 @@ pub(super) async fn check(
     (findings, healths)
 }
 
-async fn examine(gate: &Gate, place: GatePlace<'_>, run: RunGates) -> (Finding, GateHealth) {
+async fn examine(
+    gate: &Gate,
+    place: GatePlace<'_>,
+    run: RunGates,
+    may_be_built: bool,
+) -> (Finding, GateHealth) {
     let mut health = GateHealth {
         name: gate.name.clone(),
         run: gate.run.clone(),
@@ -102,13 +113,32 @@ async fn examine(gate: &Gate, place: GatePlace<'_>, run: RunGates) -> (Finding, 
             let message = format!("{shown} (only running it shows whether it can run)");
             Finding::good(CHECK, message)
         }
-        Readiness::NotYet(program) => {
-            let message = format!("{shown}: there is no executable `{program}` yet");
-            let hint = "if a story is to write it, set `baseline = false` on the gate";
-            Finding::warning(CHECK, message).hint(hint)
-        }
+        Readiness::NotYet(program) => not_yet(gate, &program, may_be_built),
     };
+    if finding.level == Level::Refusal {
+        health.trouble = Some(finding.message.clone());
+    }
     (finding, health)
+}
+
+/// A gate whose program is not in the repository yet. Where it runs before the first story, a run
+/// would end there.
+fn not_yet(gate: &Gate, program: &str, may_be_built: bool) -> Finding {
+    let shown = shown(gate);
+    if !gate.baseline {
+        let message = format!("{shown}: there is no executable `{program}` yet");
+        return Finding::warning(CHECK, message).hint("a story must write it");
+    }
+    let hint = "if a story is to write it, set `baseline = false` on the gate";
+    if may_be_built {
+        let message = format!(
+            "{shown}: there is no executable `{program}` yet; unless an earlier gate builds it, a run \
+             ends before its first story"
+        );
+        return Finding::warning(CHECK, message).hint(hint);
+    }
+    let message = format!("{shown} cannot run: there is no executable `{program}`");
+    Finding::refusal(CHECK, message).hint(format!("write it, or make it executable; {hint}"))
 }
 
 fn shown(gate: &Gate) -> String {

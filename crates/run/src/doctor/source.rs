@@ -9,8 +9,8 @@ use ralph_plan::summary::{ChangeState, ChangeSummary};
 /// What users call what is checked here.
 const CHECK: &str = "plan";
 
-/// Finds changes and checks whether they can be read; says how many have work left.
-pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
+/// Finds changes and checks whether they can be read; gives those that have work left.
+pub(super) fn check(scope: &Scope) -> (Vec<Finding>, Vec<ChangeSummary>) {
     let around = &scope.surroundings;
     let Survey {
         folder,
@@ -18,14 +18,14 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
         warnings,
     } = match survey(around) {
         Ok(found) => found,
-        Err(error) => return (vec![missing(&error)], 0),
+        Err(error) => return (vec![missing(&error)], Vec::new()),
     };
     let warnings = warnings.iter();
     let mut findings: Vec<Finding> = warnings
         .map(|it| Finding::warning(CHECK, it.message.as_str()))
         .collect();
     let ready = changes.iter().filter(|it| it.state == ChangeState::Open);
-    let ready = ready.count();
+    let ready: Vec<ChangeSummary> = ready.cloned().collect();
     let folder = folder.display();
     findings.push(if changes.is_empty() {
         Finding::warning(CHECK, format!("none in `{folder}`"))
@@ -34,10 +34,14 @@ pub(super) fn check(scope: &Scope) -> (Vec<Finding>, usize) {
         let count = counted(changes.len(), "change");
         Finding::good(
             CHECK,
-            format!("{count} in `{folder}`, {ready} with work left"),
+            format!("{count} in `{folder}`, {} with work left", ready.len()),
         )
     });
-    findings.extend(changes.iter().filter_map(|change| about(change, ready)));
+    findings.extend(
+        changes
+            .iter()
+            .filter_map(|change| about(change, ready.len())),
+    );
     (findings, ready)
 }
 

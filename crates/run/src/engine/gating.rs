@@ -189,7 +189,7 @@ impl Engine {
             );
             self.warn(vec![Notice::new("gate_boxes", message)]).await?;
         }
-        let removed = lost_tasks(&check);
+        let removed = lost_tasks(&check).all();
         Ok((!removed.is_empty()).then(|| {
             format!(
                 "it removed tasks from the task file, and it has `keep_changes`: {}",

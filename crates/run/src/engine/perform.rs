@@ -145,7 +145,7 @@ impl Engine {
         let changed_files = changed.count;
         let tamper = self.findings(&base, &check, watch, changed);
         Ok(Answer::StoryChecked(machine::StoryCheck {
-            missing: lost_tasks(&check),
+            lost: lost_tasks(&check),
             still_open: check.still_open,
             changed_files,
             tamper,

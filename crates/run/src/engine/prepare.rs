@@ -15,7 +15,7 @@ use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
-use crate::gate::GatePlace;
+use crate::gate::{self, GatePlace};
 use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
@@ -276,9 +276,11 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
     let ids: Vec<&StoryId> = change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(&run.settings, &change.name, &ids);
     let unchecked = unchecked_changes(&policy.gates);
+    let piped = gate::warnings(&policy.gates);
     let settings = idle
         .iter()
         .chain(&unchecked)
+        .chain(&piped)
         .map(|text| Event::warning("settings", text));
     let plan = change.warnings.iter();
     let plan = plan.map(|it| Event::warning(it.code, it.message.as_str()));

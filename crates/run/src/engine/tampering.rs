@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Engine;
+use crate::machine::LostTasks;
 use crate::tamper::{self, Finding, Gates, Watch};
 use ralph_base::files::read_if_present;
 use ralph_plan::boxes::StoryCheck;
@@ -79,21 +80,11 @@ impl Engine {
     }
 }
 
-/// Tasks that the attempt removed or deferred instead of doing them.
-pub(super) fn lost_tasks(check: &StoryCheck) -> Vec<String> {
-    let set_aside = check
-        .set_aside
-        .iter()
-        .map(|task| format!("{task} (deferred)"));
-    let elsewhere = check
-        .foreign_missing
-        .iter()
-        .map(|task| format!("{task} (of another story)"));
-    check
-        .missing
-        .iter()
-        .cloned()
-        .chain(set_aside)
-        .chain(elsewhere)
-        .collect()
+/// Tasks the attempt removed, or deferred by itself: neither is doing them.
+pub(super) fn lost_tasks(check: &StoryCheck) -> LostTasks {
+    LostTasks {
+        gone: check.missing.clone(),
+        deferred: check.set_aside.clone(),
+        of_others: check.foreign_missing.clone(),
+    }
 }

@@ -1,15 +1,30 @@
-//! The program that a shell line surely starts, without which it fails. All that needs a shell to be
+//! What a shell line says of itself without a shell: the programs it surely starts, without which it
+//! fails or checks nothing, and a pipe that hides how a program ended. All that needs a shell to be
 //! understood is unknown.
 
-/// What a line starts with.
+/// A program that a line starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum First<'a> {
+pub(super) enum Program<'a> {
     /// A bare name, which the shell knows or finds in `PATH`.
     Name(&'a str),
     /// A path.
     Path(&'a str),
-    /// It is not certain what the line starts, or that it fails without it.
-    Unknown,
+}
+
+/// A part of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    /// A word as it is written, quotes included.
+    Word(&'a str),
+    /// `|` or `|&`.
+    Pipe,
+    And,
+    /// What ends a command otherwise: `;`, `||`, `&`, or a line end.
+    End,
+    /// What groups commands: `(`, `)`.
+    Group,
+    /// A redirection; its file is the word that follows.
+    Redirection,
 }
 
 /// Whether a line has only words, which every shell reads alike.
@@ -17,49 +32,163 @@ pub(super) fn is_plain(line: &str) -> bool {
     line.split_whitespace().all(is_word)
 }
 
-/// The program that a line surely starts first, and fails without.
-pub(super) fn first_program(line: &str) -> First<'_> {
-    let mut rest = line.trim();
-    // After these a missing program may do no harm.
-    if rest.contains([';', '|', '\n', '`']) || rest.replace("&&", "").contains('&') {
-        return First::Unknown;
-    }
-    while let Some((name, after)) = next_word(rest).filter(|(word, _)| is_assignment(word)) {
-        if name.starts_with("PATH=") {
-            return First::Unknown;
-        }
-        rest = after;
-    }
-    let Some((word, after)) = next_word(rest) else {
-        return First::Unknown;
+/// The programs that a line surely starts, and without which it fails or checks nothing: those of its
+/// first pipe. None where that is not certain.
+pub(super) fn first_programs(line: &str) -> Vec<Program<'_>> {
+    let tokens = tokens(line).unwrap_or_default();
+    let tokens = after_options(&tokens);
+    let condition = match tokens.split_first() {
+        Some((Token::Word("if"), rest)) => rest.split(|it| *it == Token::End).next(),
+        // After these a missing program may do no harm.
+        _ if tokens.contains(&Token::End) => None,
+        _ => Some(tokens),
     };
-    if word == "cd" {
-        return after_folder(after);
+    condition.and_then(programs_of).unwrap_or_default()
+}
+
+/// The command of a line whose failure a pipe hides: the exit code of a pipe is that of its last
+/// program. None where the line asks the shell for another exit code.
+pub(super) fn hidden_by_pipe(line: &str) -> Option<String> {
+    if line.contains("pipefail") {
+        return None;
     }
-    match word {
-        _ if !is_word(word) || word.contains('=') => First::Unknown,
-        _ if word.contains('/') => First::Path(word),
-        _ => First::Name(word),
+    let tokens = tokens(line)?;
+    // In a `case`, these stand between patterns.
+    if tokens.contains(&Token::Word("case")) {
+        return None;
+    }
+    let pipe = tokens.iter().position(|it| *it == Token::Pipe)?;
+    let is_end = |it: &Token<'_>| matches!(it, Token::And | Token::End | Token::Group);
+    let start = tokens[..pipe].iter().rposition(is_end);
+    let command = &tokens[start.map_or(0, |end| end + 1)..pipe];
+    let words = command.iter().map_while(|it| match it {
+        Token::Word(word) => Some(*word),
+        _ => None,
+    });
+    let words: Vec<&str> = words.skip_while(|it| is_keyword(it)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// What follows `set -e` and the like.
+fn after_options<'a, 'b>(tokens: &'b [Token<'a>]) -> &'b [Token<'a>] {
+    if tokens.first() != Some(&Token::Word("set")) {
+        return tokens;
+    }
+    let mut parts = tokens.splitn(2, |it| matches!(it, Token::End | Token::And));
+    parts.nth(1).unwrap_or_default()
+}
+
+/// The programs of the first pipe of a list of commands.
+fn programs_of<'a>(list: &[Token<'a>]) -> Option<Vec<Program<'a>>> {
+    if list.contains(&Token::Group) {
+        return None;
+    }
+    let mut parts = list.splitn(2, |it| *it == Token::And);
+    let first = parts.next()?;
+    if let [Token::Word("cd"), rest @ ..] = first {
+        let [Token::Word(folder)] = rest else {
+            return None;
+        };
+        let programs = programs_of(parts.next().filter(|_| is_word(folder))?)?;
+        // A path would be seen from that folder.
+        let is_name = |it: &Program<'_>| matches!(it, Program::Name(_));
+        return programs.iter().all(is_name).then_some(programs);
+    }
+    let commands = first.split(|it| *it == Token::Pipe);
+    commands.map(program_of).collect()
+}
+
+/// The program of one command.
+fn program_of<'a>(command: &[Token<'a>]) -> Option<Program<'a>> {
+    let mut words = command.iter().map(|it| match it {
+        Token::Word(word) => Some(*word),
+        _ => None,
+    });
+    let word = words.find(|it| it.is_none_or(|it| !is_keyword(it) && !is_assignment(it)))??;
+    let mut assignments = command.iter().filter_map(|it| match it {
+        Token::Word(word) => Some(*word),
+        _ => None,
+    });
+    if assignments.any(|it| it.starts_with("PATH=")) || !is_word(word) || word.contains('=') {
+        return None;
+    }
+    Some(if word.contains('/') {
+        Program::Path(word)
+    } else {
+        Program::Name(word)
+    })
+}
+
+/// Words before a command that start no program.
+fn is_keyword(word: &str) -> bool {
+    ["!", "if", "while", "until", "then", "do", "else", "time"].contains(&word)
+}
+
+/// The parts of a line; none where it has what only a shell understands.
+fn tokens(line: &str) -> Option<Vec<Token<'_>>> {
+    let mut found = Vec::new();
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t']);
+        if rest.is_empty() {
+            return Some(found);
+        }
+        let (token, length) = operator(rest).or_else(|| word(rest))?;
+        found.push(token);
+        rest = &rest[length..];
     }
 }
 
-/// What follows `cd FOLDER &&`; a path would be seen from that folder.
-fn after_folder(rest: &str) -> First<'_> {
-    let folder = next_word(rest).filter(|(folder, _)| is_word(folder));
-    let and = folder.and_then(|(_, rest)| next_word(rest));
-    match and.filter(|(and, _)| *and == "&&") {
-        Some((_, rest)) => match first_program(rest) {
-            First::Path(_) | First::Unknown => First::Unknown,
-            name @ First::Name(_) => name,
-        },
-        None => First::Unknown,
+/// The operator that a text starts with, and its length.
+fn operator(text: &str) -> Option<(Token<'static>, usize)> {
+    // The number of the file that is redirected belongs to it.
+    let redirected = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let redirection = [">>", ">&", "<&", ">|", "&>>", "&>", ">", "<"]
+        .iter()
+        .find(|it| redirected.starts_with(**it));
+    if let Some(operator) = redirection {
+        let length = text.len() - redirected.len() + operator.len();
+        return (!redirected.starts_with("<<")).then_some((Token::Redirection, length));
     }
+    let operators = [
+        ("||", Token::End),
+        ("|&", Token::Pipe),
+        ("|", Token::Pipe),
+        ("&&", Token::And),
+        ("&", Token::End),
+        (";", Token::End),
+        ("\r\n", Token::End),
+        ("\n", Token::End),
+        ("(", Token::Group),
+        (")", Token::Group),
+    ];
+    let found = operators.iter().find(|(it, _)| text.starts_with(it))?;
+    Some((found.1, found.0.len()))
 }
 
-fn next_word(line: &str) -> Option<(&str, &str)> {
-    let line = line.trim_start();
-    let end = line.find(char::is_whitespace).unwrap_or(line.len());
-    (end > 0).then(|| line.split_at(end))
+/// The word that a text starts with, quotes included, and its length.
+fn word(text: &str) -> Option<(Token<'_>, usize)> {
+    let mut quote = None;
+    let mut characters = text.char_indices();
+    let mut end = text.len();
+    while let Some((at, c)) = characters.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), _) => {}
+            // What it stands for may hold anything.
+            (_, '`') => return None,
+            (_, '$') if text[at..].starts_with("$(") => return None,
+            (_, '\\') => drop(characters.next()?),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '#') if at == 0 => return None,
+            (None, ' ' | '\t' | '\r' | '\n' | '|' | '&' | ';' | '(' | ')' | '<' | '>') => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    (quote.is_none() && end > 0).then(|| (Token::Word(&text[..end]), end))
 }
 
 /// A word without anything that a shell would expand.

@@ -1,41 +1,86 @@
 use pretty_assertions::assert_eq;
 
-use super::line::{First, first_program};
+use super::line::{Program, first_programs, hidden_by_pipe};
 use super::*;
 
 #[test]
-fn the_program_of_a_line_is_known_only_where_it_surely_runs() {
-    let cases = [
-        ("cargo test", First::Name("cargo")),
-        ("  CI=1 RUST_LOG=a=b cargo test", First::Name("cargo")),
-        ("npm ci && npx vitest", First::Name("npm")),
-        ("cd web && vitest run", First::Name("vitest")),
-        ("cd web && cd app && vitest", First::Name("vitest")),
-        ("./check.sh", First::Path("./check.sh")),
-        ("/opt/check", First::Path("/opt/check")),
-        ("pytest \"a b\"", First::Name("pytest")),
+fn the_programs_of_a_line_are_known_only_where_they_surely_run() {
+    let cases: &[(&str, &[Program<'_>])] = &[
+        ("cargo test", &[Program::Name("cargo")]),
+        ("  CI=1 RUST_LOG=a=b cargo test", &[Program::Name("cargo")]),
+        ("npm ci && npx vitest", &[Program::Name("npm")]),
+        ("cd web && vitest run", &[Program::Name("vitest")]),
+        ("cd web && cd app && vitest", &[Program::Name("vitest")]),
+        ("./check.sh", &[Program::Path("./check.sh")]),
+        ("/opt/check", &[Program::Path("/opt/check")]),
+        ("pytest \"a b\"", &[Program::Name("pytest")]),
+        // All programs of a pipe run, and a condition hides that one is missing.
+        (
+            "pytest -q -k 'a | b' 2>&1 | tail -5",
+            &[Program::Name("pytest"), Program::Name("tail")],
+        ),
+        (
+            "CI=1 ./check.sh >log |& tee x | grep ok && true",
+            &[
+                Program::Path("./check.sh"),
+                Program::Name("tee"),
+                Program::Name("grep"),
+            ],
+        ),
+        ("! missing", &[Program::Name("missing")]),
+        (
+            "if missing -q; then exit 1; fi",
+            &[Program::Name("missing")],
+        ),
+        ("if ! missing; then true; fi", &[Program::Name("missing")]),
+        (
+            "set -o pipefail; missing | tail",
+            &[Program::Name("missing"), Program::Name("tail")],
+        ),
         // A missing program does not make these fail, or not by itself.
-        ("missing || true", First::Unknown),
-        ("missing | tee log", First::Unknown),
-        ("missing; true", First::Unknown),
-        ("missing & wait", First::Unknown),
-        ("missing\ntrue", First::Unknown),
+        ("missing || true", &[]),
+        ("missing; true", &[]),
+        ("missing & wait", &[]),
+        ("missing\ntrue", &[]),
         // What it is, only the shell knows.
-        ("PATH=.venv/bin pytest", First::Unknown),
-        ("$PYTHON -m pytest", First::Unknown),
-        ("\"my tool\" x", First::Unknown),
-        ("~/bin/check", First::Unknown),
-        ("(cd web && missing)", First::Unknown),
-        ("{ missing", First::Unknown),
-        ("! missing", First::Unknown),
-        ("# nothing", First::Unknown),
-        ("cd web && ./check.sh", First::Unknown),
-        ("cd web", First::Unknown),
-        ("A=1", First::Unknown),
-        ("", First::Unknown),
+        ("PATH=.venv/bin pytest", &[]),
+        ("PATH=.venv/bin pytest | tail", &[]),
+        ("$PYTHON -m pytest", &[]),
+        ("\"my tool\" x", &[]),
+        ("~/bin/check", &[]),
+        ("(cd web && missing)", &[]),
+        ("{ missing", &[]),
+        ("missing $(cat args) | tail", &[]),
+        ("missing <<END", &[]),
+        ("missing \"a", &[]),
+        ("# nothing", &[]),
+        ("cd web && ./check.sh", &[]),
+        ("cd web", &[]),
+        ("A=1", &[]),
+        ("", &[]),
     ];
     for (line, want) in cases {
-        assert_eq!(first_program(line), want, "{line}");
+        assert_eq!(first_programs(line), *want, "{line}");
+    }
+}
+
+#[test]
+fn a_pipe_hides_how_the_command_before_it_ended() {
+    let cases = [
+        ("pytest -q 2>&1 | tail -5", Some("pytest -q")),
+        ("cd web && npm test | tee log", Some("npm test")),
+        ("if ! make check | cat; then exit 1; fi", Some("make check")),
+        ("(cd web && npm test | tail)", Some("npm test")),
+        ("lint\nnpm test | tail", Some("npm test")),
+        ("pytest -q -k 'a | b'", None),
+        ("a || b", None),
+        ("set -o pipefail; pytest | tail", None),
+        ("bash -o pipefail -c 'pytest | tail'", None),
+        ("case $1 in a|b) true;; esac", None),
+        ("test \"$(a | b)\" = c", None),
+    ];
+    for (line, want) in cases {
+        assert_eq!(hidden_by_pipe(line).as_deref(), want, "{line}");
     }
 }
 
@@ -97,6 +142,15 @@ fn a_line_is_refused_only_if_it_surely_fails() {
         ("test -e a && missing", Ok(Readiness::Unknown)),
         ("./later.sh", Ok(Readiness::NotYet("./later.sh".to_owned()))),
         ("missing || true", Ok(Readiness::Unknown)),
+        ("lint 2>&1 | lint -q", Ok(tree.at("bin/lint"))),
+        (
+            "lint | ./later.sh",
+            Ok(Readiness::NotYet("./later.sh".to_owned())),
+        ),
+        ("pytset -q 2>&1 | tail -5", not_found("pytset", None)),
+        ("lint | pytset", not_found("pytset", None)),
+        ("if pytset; then exit 1; fi", not_found("pytset", None)),
+        ("! pytset", not_found("pytset", None)),
         ("pytset -q", not_found("pytset", None)),
         ("cd web && pytset", not_found("pytset", None)),
         ("pytest -q", not_found("pytest", Some(".venv/bin/pytest"))),

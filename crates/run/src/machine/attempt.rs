@@ -139,6 +139,7 @@ impl Machine {
             attempt: id.attempt,
             // Attempts that used no retry make room for another one.
             max_attempts: id.attempt.0.saturating_add(retries_left),
+            uncounted: id.attempt.0.saturating_sub(story.carry.retries_used + 1),
             transcript: start.transcript,
             base: start.base,
             output: start.output,
@@ -168,7 +169,7 @@ impl Machine {
         }
         self.take_back_final(work, &event);
         let refused = match &event {
-            AgentEvent::Auth { message } => Some(message.clone()),
+            AgentEvent::Auth { cause, message } => Some((*cause, message.clone())),
             _ => None,
         };
         let gave_up = matches!(event, AgentEvent::Limit { .. });
@@ -182,9 +183,9 @@ impl Machine {
         if work.ending != Ending::Open {
             return;
         }
-        if let Some(message) = refused {
+        if let Some((cause, message)) = refused {
             // It would only go on trying.
-            self.end_agent(work, AttemptFailure::new(FailureKind::Auth, message));
+            self.end_agent(work, AttemptFailure::refused(cause, message));
         } else if let Some(used_up) = self.used_up(&story, &work.attempt.usage) {
             self.end_agent(work, AttemptFailure::budget(used_up.reason));
         } else if gave_up {

@@ -11,6 +11,7 @@ use super::{Machine, later};
 use crate::policy::in_words;
 use crate::policy::roster::{Choice, Preference};
 use crate::records::event::{Event, Outcome};
+use ralph_agents::agent_event::Refusal;
 
 /// What is known of the agents of a run.
 #[derive(Debug, Default)]
@@ -35,8 +36,8 @@ struct State {
     free_at: Option<Timestamp>,
     /// Why it cannot work, in its own words.
     reason: String,
-    /// It may not work in this run at all.
-    is_refused: bool,
+    /// Why it may not work in this run at all; none where it may.
+    refusal: Option<Refusal>,
 }
 
 /// Who makes the next attempt.
@@ -67,9 +68,9 @@ impl Availability {
     }
 
     /// Takes note of an agent that may not work at all.
-    pub(super) fn refused(&mut self, agent: &str, reason: &str) {
+    pub(super) fn refused(&mut self, agent: &str, refusal: Refusal, reason: &str) {
         let state = self.state(agent);
-        state.is_refused = true;
+        state.refusal = Some(refusal);
         reason.clone_into(&mut state.reason);
     }
 
@@ -107,7 +108,10 @@ impl Availability {
             return Pick::Agent(choice.clone());
         }
         let waiting = |choice: &Choice| {
-            let state = self.agents.get(&choice.agent).filter(|it| !it.is_refused)?;
+            let state = self
+                .agents
+                .get(&choice.agent)
+                .filter(|it| it.refusal.is_none())?;
             // Where there are several, people ask whose limit it is.
             let reason = match asked.len() {
                 1 => state.reason.clone(),
@@ -130,18 +134,16 @@ impl Availability {
     fn is_free(&self, agent: &str, now: Timestamp) -> bool {
         self.agents
             .get(agent)
-            .is_none_or(|state| !state.is_refused && state.free_at.is_none_or(|at| at <= now))
+            .is_none_or(|state| state.refusal.is_none() && state.free_at.is_none_or(|at| at <= now))
     }
 
     fn refusal(&self, asked: &[Choice]) -> Outcome {
-        let reasons: Vec<&str> = asked
-            .iter()
-            .filter_map(|choice| self.agents.get(&choice.agent))
-            .map(|state| state.reason.as_str())
-            .collect();
+        let states = asked.iter().filter_map(|it| self.agents.get(&it.agent));
+        let reasons: Vec<&str> = states.clone().map(|state| state.reason.as_str()).collect();
         let agent = asked.first().map(|choice| choice.agent.clone());
         Outcome::NotLoggedIn {
             agent: agent.unwrap_or_default(),
+            cause: states.into_iter().find_map(|state| state.refusal),
             reason: reasons.join("\n"),
         }
     }
@@ -151,7 +153,7 @@ impl Availability {
         let state = self.agents.get(agent)?;
         let said = state.reason.lines().next().unwrap_or_default();
         match state.free_at {
-            _ if state.is_refused => Some(format!("`{agent}` was refused: {said}")),
+            _ if state.refusal.is_some() => Some(format!("`{agent}` was refused: {said}")),
             Some(at) if at > now => Some(format!("`{agent}` is limited until {at:.0}: {said}")),
             _ => None,
         }

@@ -87,15 +87,11 @@ impl Machine {
         if self.skip {
             return self.fail(attempt, AttemptFailure::skipped());
         }
-        if !check.missing.is_empty() {
-            let reason = format!(
-                "tasks of the story are gone from the task file: {}",
-                quoted(&check.missing)
-            );
+        if let Some(reason) = check.lost.reason() {
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
         }
-        if let Some(reason) = self.policy().tamper.failure(&check.tamper) {
-            return self.fail(attempt, AttemptFailure::new(FailureKind::Tamper, reason));
+        if let Some((kind, reason)) = self.policy().tamper.failure(&check.tamper) {
+            return self.fail(attempt, AttemptFailure::new(kind, reason));
         }
         self.next_gate(Gating {
             attempt,
@@ -275,7 +271,9 @@ impl Machine {
         }
         let is_judged_whole = self.policy().gates_at_end().next().is_some();
         if self.policy().only_story.is_some() && !is_judged_whole {
-            return self.end_done(Outcome::StoryDone);
+            return self.end_done(Outcome::StoryDone {
+                story: Some(id.story),
+            });
         }
         self.read_backlog()
     }

@@ -118,7 +118,8 @@ impl Machine {
             Consequence::Wait if uses_retry => self.after_failure(story, failure),
             Consequence::Wait => self.go_on(story),
             Consequence::Replace => {
-                self.availability.refused(agent, &failure.reason);
+                self.availability
+                    .refused(agent, failure.refusal, &failure.reason);
                 self.go_on(story)
             }
         }

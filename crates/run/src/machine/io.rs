@@ -11,6 +11,7 @@ use crate::policy::roster::Choice;
 use crate::prompt::Previous;
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request, TaskOutline};
 use crate::tamper::Finding;
+use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::{Output, Trouble};
 use ralph_agents::promise::Promise;
@@ -170,6 +171,60 @@ pub enum Answer {
     Failed(StepFailure),
 }
 
+/// Tasks that an attempt removed from the task file, or deferred by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LostTasks {
+    /// Tasks of the story that are gone.
+    pub gone: Vec<String>,
+    /// Tasks of the story that were open and are deferred now.
+    pub deferred: Vec<String>,
+    /// Tasks of other stories that are gone.
+    pub of_others: Vec<String>,
+}
+
+impl LostTasks {
+    /// All of them, with what became of them where they are not gone.
+    pub fn all(&self) -> Vec<String> {
+        let deferred = self
+            .deferred
+            .iter()
+            .map(|task| format!("{task} (deferred)"));
+        let of_others = self.of_others.iter();
+        let of_others = of_others.map(|task| format!("{task} (of another story)"));
+        let gone = self.gone.iter().cloned();
+        gone.chain(deferred).chain(of_others).collect()
+    }
+
+    /// Why the attempt fails; none where no task was lost.
+    pub(super) fn reason(&self) -> Option<String> {
+        let noun = |tasks: &[String]| if tasks.len() == 1 { "task" } else { "tasks" };
+        let sentences = [
+            (
+                &self.deferred,
+                format!("the agent deferred {}", noun(&self.deferred)),
+                " ",
+            ),
+            (
+                &self.gone,
+                "tasks of the story are gone from the task file".to_owned(),
+                ": ",
+            ),
+            (
+                &self.of_others,
+                "tasks of other stories are gone from the task file".to_owned(),
+                ": ",
+            ),
+        ];
+        let said = sentences
+            .into_iter()
+            .filter(|(tasks, ..)| !tasks.is_empty());
+        let said: Vec<String> = said
+            .map(|(tasks, start, between)| format!("{start}{between}{}", quoted(tasks)))
+            .collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+}
+
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFailure {
@@ -298,8 +353,8 @@ pub struct StoryView {
 /// What the task file and the tree look like after an attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoryCheck {
-    /// Tasks of the story that are no longer there.
-    pub missing: Vec<String>,
+    /// Tasks that the attempt removed or deferred instead of doing them.
+    pub lost: LostTasks,
     /// Tasks of the story whose box is still open.
     pub still_open: Vec<String>,
     /// Paths the attempt changed, the task file not counted.

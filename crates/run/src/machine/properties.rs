@@ -14,7 +14,7 @@ use crate::records::event::{
 use crate::records::progress::Progress;
 use crate::settings::TamperCheck;
 use crate::tamper::{Finding, Severity, TamperPolicy};
-use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptNumber, RunId};
@@ -453,7 +453,10 @@ impl World {
             3 => {
                 return Input::Answer(ticket, Answer::AgentFinal);
             }
-            12 if pick > 200 => AgentEvent::Auth { message: text },
+            12 if pick > 200 => AgentEvent::Auth {
+                cause: Refusal::Login,
+                message: text,
+            },
             _ => {
                 self.agent = None;
                 let end = agent_end(pick, life.stopping, self.now);
@@ -667,7 +670,7 @@ impl World {
             Outcome::Unverified { gates } => {
                 assert_eq!((gates, exit_code), (&red.collect(), 1));
             }
-            Outcome::AllDone | Outcome::StoryDone => {
+            Outcome::AllDone | Outcome::StoryDone { .. } => {
                 assert_eq!((red.count(), exit_code), (0, 0));
             }
             _ => assert_ne!(exit_code, 0),
@@ -730,7 +733,10 @@ impl World {
 fn check(ticket: Ticket, pick: u8) -> Input {
     let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
     let check = StoryCheck {
-        missing: some(pick % 16 == 1),
+        lost: LostTasks {
+            gone: some(pick % 16 == 1),
+            ..LostTasks::default()
+        },
         still_open: some(pick % 8 == 3),
         changed_files: usize::from(pick % 8),
         tamper: findings(pick),
@@ -757,7 +763,10 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
         5 => super::script::failed("no"),
         6 => limited(resets_at),
         7 if pick > 200 => AgentEnd {
-            trouble: Some(Trouble::Auth("log in".to_owned())),
+            trouble: Some(Trouble::Refused {
+                cause: Refusal::Login,
+                message: "log in".to_owned(),
+            }),
             is_error: true,
             ..silent()
         },

@@ -513,6 +513,12 @@ pub(super) fn finish(ticket: u64, choice: FinishChoice) -> Effect {
     Effect::Step(Ticket(ticket), Step::Finish(choice))
 }
 
+pub(super) fn story_done(story: &str) -> Outcome {
+    Outcome::StoryDone {
+        story: Some(id(story)),
+    }
+}
+
 pub(super) fn end(outcome: Outcome, exit_code: u8) -> Effect {
     Effect::End { outcome, exit_code }
 }

@@ -153,7 +153,9 @@ impl Machine {
         let outcome = match &self.policy().only_story {
             _ if !skipped.is_empty() => Outcome::Skipped { stories: skipped },
             None => Outcome::AllDone,
-            Some(only) if is_there(only) => Outcome::StoryDone,
+            Some(only) if is_there(only) => Outcome::StoryDone {
+                story: Some(only.clone()),
+            },
             Some(only) => Outcome::Broken {
                 reason: format!("story `{only}` is not in the change"),
                 hint: format!(

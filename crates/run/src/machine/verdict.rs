@@ -3,6 +3,7 @@
 use super::io::{AgentEnd, AgentExit};
 use crate::policy;
 use crate::records::event::FailureKind;
+use ralph_agents::agent_event::Refusal;
 use ralph_agents::dialect::{Limit, Trouble};
 use ralph_agents::promise::{Promise, PromiseScanner};
 
@@ -43,6 +44,8 @@ pub(super) struct AttemptFailure {
     pub(super) limit: Option<Box<Limit>>,
     /// The gate that failed it.
     pub(super) gate: Option<String>,
+    /// What an agent lacks that may not work.
+    pub(super) refusal: Refusal,
 }
 
 impl AttemptFailure {
@@ -54,6 +57,15 @@ impl AttemptFailure {
             prompt_reason,
             limit: None,
             gate: None,
+            refusal: Refusal::Other,
+        }
+    }
+
+    /// The agent may not work at all.
+    pub(super) fn refused(refusal: Refusal, message: String) -> Self {
+        Self {
+            refusal,
+            ..Self::new(FailureKind::Auth, message)
         }
     }
 
@@ -181,8 +193,8 @@ fn waited_at_a_limit(end: &AgentEnd, failure: &AttemptFailure) -> Option<Attempt
 
 fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {
     match (&end.trouble, promise) {
-        (Some(Trouble::Auth(message)), _) => {
-            return AttemptFailure::new(FailureKind::Auth, message.clone());
+        (Some(Trouble::Refused { cause, message }), _) => {
+            return AttemptFailure::refused(*cause, message.clone());
         }
         (Some(Trouble::Limit(limit)), _) => return AttemptFailure::limit(limit),
         (Some(Trouble::Overflow(message)), _) => return AttemptFailure::overflow(message),

@@ -25,7 +25,7 @@ pub(super) struct Whole {
 impl Machine {
     /// Ends the run, once the gates at the end have judged it where everything is done.
     pub(super) fn judge_whole(&mut self, outcome: Outcome) -> Phase {
-        let is_done = matches!(outcome, Outcome::AllDone | Outcome::StoryDone)
+        let is_done = matches!(outcome, Outcome::AllDone | Outcome::StoryDone { .. })
             && self.branch.is_some()
             && !self.stories.iter().any(|it| it.state == StoryState::Open);
         match self.last_story().filter(|_| is_done) {

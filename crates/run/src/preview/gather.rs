@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::engine::entry::StartMode;
 use crate::engine::{REPAIR_TIMEOUT, agents};
 use crate::failure::{Failure, chain};
-use crate::gate::GatePlace;
+use crate::gate::{self, GatePlace};
 use crate::learnings::file;
 use crate::policy::roster::never_asked;
 use crate::preview::forecast::{AskedFor, Forecast, Question};
@@ -56,6 +56,11 @@ pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
         let hint = "`ralphtool init` finds commands that check this repository";
         remarks.push(Remark::warns(NO_GATES).hint(hint));
     }
+    remarks.extend(
+        gate::warnings(&plan.settings.gates.value)
+            .into_iter()
+            .map(Remark::warns),
+    );
     remarks.extend(plan.warnings.iter().map(Remark::warns));
     let ids: Vec<&StoryId> = plan.change.stories.iter().map(|it| &it.id).collect();
     let idle = never_asked(plan.settings, &plan.change.name, &ids);

@@ -87,6 +87,7 @@ pub fn receipt(lines: &str, state: RunState) -> Receipt {
         elapsed_ms: 0,
         tokens: 0,
         cost_usd: None,
+        cost_is_partial: false,
     };
     Receipt::of(&summary, &records, moment(100))
 }

@@ -189,6 +189,11 @@ fn gate(gate: &GateProgress, is_red_before: bool) -> GateReceipt {
     let (verdict, how) = match &gate.result {
         None => (GateVerdict::Unknown, None),
         Some(GateResult::Passed) => (GateVerdict::Passed, None),
+        Some(GateResult::Failed {
+            how,
+            cannot_run: true,
+            ..
+        }) => (GateVerdict::CannotRun, Some(how.clone())),
         Some(GateResult::Failed { how, .. }) if is_red_before => {
             (GateVerdict::RedBefore, Some(how.clone()))
         }

@@ -29,9 +29,14 @@ pub struct StoryCounts {
 }
 
 impl StoryCounts {
-    /// The counts in words: `2 of 3 done, 1 skipped, 4 tasks deferred`.
+    /// The counts in words: `2 of 3 done (4 tasks deferred), 1 skipped`.
     pub fn in_words(&self) -> String {
-        let mut parts = vec![format!("{} of {} done", self.done, self.total)];
+        let mut parts = vec![format!(
+            "{} of {} done{}",
+            self.done,
+            self.total,
+            self.left_out()
+        )];
         parts.extend(self.rest());
         parts.join(", ")
     }
@@ -39,7 +44,11 @@ impl StoryCounts {
     /// The same with the noun: `2 of 3 stories done, 1 deferred`.
     pub fn in_full(&self) -> String {
         let stories = count(self.total, "story");
-        let mut parts = vec![format!("{} of {stories} done", self.done)];
+        let mut parts = vec![format!(
+            "{} of {stories} done{}",
+            self.done,
+            self.left_out()
+        )];
         parts.extend(self.rest());
         parts.join(", ")
     }
@@ -60,10 +69,15 @@ impl StoryCounts {
         if self.skipped > 0 {
             parts.push(format!("{} skipped", self.skipped));
         }
-        if self.tasks_deferred > 0 {
-            parts.push(format!("{} deferred", count(self.tasks_deferred, "task")));
-        }
         parts
+    }
+
+    /// What the stories that are done left out.
+    fn left_out(&self) -> String {
+        match self.tasks_deferred {
+            0 => String::new(),
+            tasks => format!(" ({} deferred)", count(tasks, "task")),
+        }
     }
 }
 
@@ -87,7 +101,7 @@ mod tests {
             tasks_deferred: 1,
             ..plain
         };
-        let words = "2 of 3 done, 1 deferred, 1 skipped, 1 task deferred";
+        let words = "2 of 3 done (1 task deferred), 1 deferred, 1 skipped";
         assert_eq!(odd.in_words(), words);
     }
 }

@@ -317,8 +317,11 @@ pub struct AttemptStarted {
     pub story: StoryId,
     /// Which attempt.
     pub attempt: AttemptNumber,
-    /// How many attempts the story may have.
+    /// How many attempts the story may have, those that do not count included.
     pub max_attempts: u32,
+    /// Earlier attempts that do not count: they used no retry, or came before the story got new ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncounted: u32,
     /// Folder with prompt, stdout and stderr of the attempt.
     pub transcript: String,
     /// The checkpoint commit the attempt starts from.
@@ -330,6 +333,27 @@ pub struct AttemptStarted {
     /// The agent and model that make it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Choice>,
+}
+
+impl AttemptStarted {
+    /// Which of the attempts that count it is.
+    pub const fn tries(&self) -> Tries {
+        Tries {
+            number: self.attempt.0.saturating_sub(self.uncounted),
+            most: self.max_attempts.saturating_sub(self.uncounted),
+            uncounted: self.uncounted,
+        }
+    }
+}
+
+/// Which attempt at a story it is, of those that count against its retries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries {
+    pub number: u32,
+    /// How many the story may have.
+    pub most: u32,
+    /// Earlier attempts that do not count.
+    pub uncounted: u32,
 }
 
 /// A gate begins.
@@ -534,12 +558,8 @@ pub struct StoryOutline {
     pub tasks_deferred: usize,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(number: &usize) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// What a run or a story may use; what is not set has no bound.

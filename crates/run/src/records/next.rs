@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::event::FinishChoice;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, once_allowed};
 use super::progress::{Progress, StoryProgress, StoryStanding};
 use super::state::{Place, RunState};
 use crate::words::count;
@@ -62,7 +62,9 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
         Some(_) => {
             steps.extend(start_again(progress));
             steps.push(log);
-            steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
+            if !is_untried(progress) {
+                steps.push(NextStep::new("ralphtool undo", "reverts the finish"));
+            }
         }
     }
     steps
@@ -79,6 +81,12 @@ pub fn with_switch(mut steps: Vec<NextStep>, branch: &str) -> Vec<NextStep> {
         steps.insert(place, switch);
     }
     steps
+}
+
+/// Whether a gate could not run before anything was tried: then nobody finished the run.
+fn is_untried(progress: &Progress) -> bool {
+    let is_broken = matches!(progress.outcome(), Some(Outcome::GateBroken { .. }));
+    is_broken && progress.attempts == 0
 }
 
 /// How to continue the run, if something is left to do in it.
@@ -105,8 +113,8 @@ pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
             let why = format!("tries story {story} again, with up to {more}");
             NextStep::new(command(""), why)
         }
-        Some(Outcome::NotLoggedIn { .. }) => {
-            let why = format!("continues with story {id}, once the agent is logged in");
+        Some(Outcome::NotLoggedIn { cause, .. }) => {
+            let why = format!("continues with story {id}, {}", once_allowed(*cause));
             NextStep::new(command(""), why)
         }
         Some(Outcome::UsageLimit { .. }) => {

@@ -75,7 +75,7 @@ fn how_it_ended(ended: &RunEnded, at: &Zoned) -> (Occasion, String) {
         ended.stories_done, ended.stories_total
     );
     let what = match &ended.outcome {
-        Outcome::AllDone | Outcome::StoryDone => done,
+        Outcome::AllDone | Outcome::StoryDone { .. } => done,
         outcome => {
             let headline = outcome.headline(&StoryCounts::default(), at);
             format!("{headline}, {done}")

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::StoryCounts;
 use crate::policy::budget::UsedUp;
 use crate::words::{clock_time, count, quoted};
+use ralph_agents::agent_event::Refusal;
 use ralph_base::ids::StoryId;
 pub use ralph_vault::outcome::FailureKind;
 
@@ -21,7 +22,11 @@ pub enum Outcome {
     /// Every story is done or deferred.
     AllDone,
     /// The one story that was asked for is done.
-    StoryDone,
+    StoryDone {
+        /// The story; none in records of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        story: Option<StoryId>,
+    },
     /// The work is done, but gates that were red before it are still red.
     Unverified {
         /// Names of the gates.
@@ -72,10 +77,13 @@ pub enum Outcome {
         /// The flags of `resume` that raise it.
         flags: String,
     },
-    /// No agent is logged in, or none may work.
+    /// No agent may work: none is logged in, has credit, or has the model.
     NotLoggedIn {
-        /// The agent that refused last.
+        /// The agent that is asked first.
         agent: String,
+        /// What it lacks; none in records of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Refusal>,
         /// What the agents said.
         reason: String,
     },
@@ -148,7 +156,7 @@ impl Outcome {
     pub const fn is_done(&self) -> bool {
         matches!(
             self,
-            Self::AllDone | Self::StoryDone | Self::Unverified { .. }
+            Self::AllDone | Self::StoryDone { .. } | Self::Unverified { .. }
         )
     }
 
@@ -163,7 +171,7 @@ impl Outcome {
     /// The exit code of a run that ended like this.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::AllDone | Self::StoryDone => 0,
+            Self::AllDone | Self::StoryDone { .. } => 0,
             Self::Unverified { .. } | Self::Exhausted { .. } | Self::Skipped { .. } => 1,
             Self::GateBroken { .. } => 2,
             Self::BudgetUsedUp { .. }
@@ -179,7 +187,7 @@ impl Outcome {
     /// The group it belongs to.
     pub const fn kind(&self) -> OutcomeKind {
         match self {
-            Self::AllDone | Self::StoryDone => OutcomeKind::Done,
+            Self::AllDone | Self::StoryDone { .. } => OutcomeKind::Done,
             Self::Unverified { .. } | Self::Skipped { .. } => OutcomeKind::DoneWithWarning,
             Self::Stopped | Self::TerminalClosed | Self::Terminated => OutcomeKind::Stopped,
             Self::BudgetUsedUp { .. }
@@ -196,7 +204,8 @@ impl Outcome {
     pub fn headline(&self, stories: &StoryCounts, ended: &Zoned) -> String {
         match self {
             Self::AllDone => all_done(stories),
-            Self::StoryDone => "the story is done".to_owned(),
+            Self::StoryDone { story: Some(story) } => format!("story {story} is done"),
+            Self::StoryDone { story: None } => "the story is done".to_owned(),
             Self::Unverified { gates } => {
                 format!("done, but not verified: {}", red_since_before(gates))
             }
@@ -230,12 +239,15 @@ impl Outcome {
                 None => format!("budget used up: {used} of {limit}"),
                 Some(story) => format!("budget of story {story} used up: {used} of {limit}"),
             },
-            Self::NotLoggedIn { agent, reason } if is_about_login(reason) => {
-                format!("not logged in: agent `{agent}`")
-            }
-            Self::NotLoggedIn { agent, reason } => {
+            Self::NotLoggedIn {
+                agent,
+                cause,
+                reason,
+            } => {
                 let said = reason.lines().next().unwrap_or_default();
-                format!("agent `{agent}` was refused: {said}")
+                let refused = || format!("agent `{agent}` was refused: {said}");
+                let lacks = refusal(*cause).map(|word| format!("{word}: agent `{agent}`"));
+                lacks.unwrap_or_else(refused)
             }
             Self::UsageLimit { until, .. } => {
                 format!("usage limit until {}", clock_time(*until, ended))
@@ -249,7 +261,7 @@ impl Outcome {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::AllDone
-            | Self::StoryDone
+            | Self::StoryDone { .. }
             | Self::Unverified { .. }
             | Self::Skipped { .. }
             | Self::Stopped
@@ -288,19 +300,30 @@ fn all_done(stories: &StoryCounts) -> String {
     }
 }
 
-/// Whether an agent that refuses to work means its login; if not, it may be credit or the model.
-fn is_about_login(reason: &str) -> bool {
-    let reason = reason.to_lowercase();
-    let words = [
-        "log in",
-        "login",
-        "logged in",
-        "api key",
-        "authenticat",
-        "unauthorized",
-        "401",
-    ];
-    words.iter().any(|word| reason.contains(word))
+/// What an agent lacks that may not work, in the words of headline and state; none where only the
+/// agent's words say it.
+pub(super) const fn refusal(cause: Option<Refusal>) -> Option<&'static str> {
+    match cause {
+        Some(Refusal::Login) => Some("not logged in"),
+        Some(Refusal::Credit) => Some("no credit"),
+        Some(Refusal::Model) => Some("model not available"),
+        Some(Refusal::Other) | None => None,
+    }
+}
+
+/// What must be true before such an agent can work.
+pub(super) const fn once_allowed(cause: Option<Refusal>) -> &'static str {
+    match cause {
+        Some(Refusal::Login) => "once the agent is logged in",
+        Some(Refusal::Credit) => "once the agent's account has credit",
+        Some(Refusal::Model) => "once the agent has a model that it may use",
+        Some(Refusal::Other) | None => "once the agent may work",
+    }
+}
+
+/// The reason of a failure, where it says more than its kind.
+pub fn reason_beside(kind: FailureKind, reason: &str) -> Option<&str> {
+    (reason != failure(kind) && !reason.trim().is_empty()).then_some(reason)
 }
 
 /// What ended an attempt.
@@ -310,16 +333,17 @@ pub const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Gate => "a gate failed",
         FailureKind::Tasks => "tasks are missing or still open",
         FailureKind::Tamper => "the agent changed tests, the plan or gates",
+        FailureKind::Submodule => "work left uncommitted in a submodule",
         FailureKind::NoSignal => "the agent ended without a promise",
         FailureKind::Crashed => "the agent crashed",
         FailureKind::Silent => "the agent was silent for too long",
         FailureKind::Timeout => "the agent took too long",
         FailureKind::Overflow => "the conversation outgrew the model's context",
         FailureKind::Limit => "the agent hit a limit",
-        FailureKind::Auth => "the agent's login, API key or model was rejected",
+        FailureKind::Auth => "the agent's login, API key, credit or model was rejected",
         FailureKind::Budget => "the budget is used up",
         FailureKind::Stopped => "the run was stopped",
-        FailureKind::Interrupted => "the run was interrupted",
+        FailureKind::Interrupted => "the program was interrupted",
         FailureKind::Skipped => "you skipped the story",
     }
 }
@@ -349,9 +373,10 @@ mod tests {
         }
     }
 
-    fn refused(reason: &str) -> Outcome {
+    fn refused(cause: Option<Refusal>, reason: &str) -> Outcome {
         Outcome::NotLoggedIn {
             agent: "claude".to_owned(),
+            cause,
             reason: reason.to_owned(),
         }
     }
@@ -392,12 +417,23 @@ mod tests {
                 "budget of story 2 used up: $0.31 of $0.30",
             ),
             (
-                refused("Not logged in · Please run /login"),
+                refused(Some(Refusal::Login), "Please run /login"),
                 "not logged in: agent `claude`",
             ),
             (
-                refused("Credit balance is too low"),
-                "agent `claude` was refused: Credit balance is too low",
+                refused(
+                    Some(Refusal::Credit),
+                    "Credit balance is too low\nor log in",
+                ),
+                "no credit: agent `claude`",
+            ),
+            (
+                refused(Some(Refusal::Model), "no model `x`"),
+                "model not available: agent `claude`",
+            ),
+            (
+                refused(Some(Refusal::Other), "Your account is on hold\nwhy"),
+                "agent `claude` was refused: Your account is on hold",
             ),
             (limit("2026-11-15T23:40:00Z"), "usage limit until 23:40"),
             (

@@ -610,7 +610,7 @@ impl Progress {
         };
         progress.attempts.push(AttemptProgress {
             number: started.attempt,
-            max_attempts: started.max_attempts,
+            tries: started.tries(),
             started_at: at,
             transcript: started.transcript.clone(),
             base: started.base.clone(),
@@ -680,7 +680,7 @@ impl Progress {
         self.settle(AttemptStanding::Interrupted);
         for story in &mut self.stories {
             if story.state == StoryStanding::Running {
-                story.rest(at, StoryStanding::Unfinished);
+                story.rest(at, story.broken_off());
             }
         }
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::outcome::Outcome;
 use super::progress::{Doing, Progress};
 use crate::records::event::FinishChoice;
+use ralph_agents::agent_event::Refusal;
 
 /// How a run stands, or how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +43,12 @@ pub enum RunState {
     BudgetUsedUp,
     /// No agent is logged in.
     NotLoggedIn,
+    /// The agent's account cannot pay.
+    NoCredit,
+    /// The agent's model is not there, or not for its account.
+    ModelNotAvailable,
+    /// No agent may work.
+    Refused,
     /// A usage limit ended it.
     UsageLimit,
     /// A limit ended it. Only in records of older versions.
@@ -87,14 +94,19 @@ impl RunState {
     const fn ended(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::AllDone => Self::Done,
-            Outcome::StoryDone => Self::StoryDone,
+            Outcome::StoryDone { .. } => Self::StoryDone,
             Outcome::Unverified { .. } => Self::Unverified,
             Outcome::Exhausted { .. } => Self::Failed,
             Outcome::GateBroken { .. } => Self::GateBroken,
             Outcome::Stopped | Outcome::TerminalClosed | Outcome::Terminated => Self::Stopped,
             Outcome::Skipped { .. } => Self::Skipped,
             Outcome::BudgetUsedUp { .. } => Self::BudgetUsedUp,
-            Outcome::NotLoggedIn { .. } => Self::NotLoggedIn,
+            Outcome::NotLoggedIn { cause, .. } => match cause {
+                Some(Refusal::Login) => Self::NotLoggedIn,
+                Some(Refusal::Credit) => Self::NoCredit,
+                Some(Refusal::Model) => Self::ModelNotAvailable,
+                Some(Refusal::Other) | None => Self::Refused,
+            },
             Outcome::UsageLimit { .. } => Self::UsageLimit,
             Outcome::Limited { .. } => Self::Limited,
             Outcome::Broken { .. } => Self::Broken,
@@ -119,6 +131,9 @@ impl RunState {
             Self::Stopped => "stopped",
             Self::BudgetUsedUp => "budget used up",
             Self::NotLoggedIn => "not logged in",
+            Self::NoCredit => "no credit",
+            Self::ModelNotAvailable => "model not available",
+            Self::Refused => "agent refused",
             Self::UsageLimit => "usage limit",
             Self::Limited => "limited",
             Self::Broken => "broken",

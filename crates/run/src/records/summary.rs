@@ -44,6 +44,9 @@ pub struct RunSummary {
     pub tokens: u64,
     /// What it cost in US dollars, where the agent says so.
     pub cost_usd: Option<f64>,
+    /// The cost of some attempts is not known: that of the run is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_is_partial: bool,
 }
 
 impl RunSummary {
@@ -72,6 +75,7 @@ impl RunSummary {
             elapsed_ms: in_ms(figures.time),
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
+            cost_is_partial: figures.cost_is_partial,
             run: past.run,
             change: past.change,
             began: past.began,

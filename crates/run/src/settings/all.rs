@@ -107,7 +107,7 @@ macro_rules! settings {
                         self.$field = Some(file.sourced(key, <$type as Read>::read(item)?));
                     })*)*
                     $(("", $table_key) => {
-                        self.$table = Some(file.sourced(key, <$table_type>::from_table(key, item)?));
+                        self.$table = Some(file.sourced_tables(key, item, <$table_type>::from_table(key, item)?));
                     })*
                     $(("", $map_key) => self.$map = file.tables_by_name(item)?,)*
                     _ => return Ok(false),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::value::{FromTable, Item, Key, Mistake, table};
 use super::{Origin, SettingsProblem, Sourced};
@@ -42,7 +42,20 @@ impl<'a> FileText<'a> {
     pub(super) fn sourced<T>(&self, key: &Key<'_>, value: T) -> Sourced<T> {
         let (line, _) = self.position(key.span().start);
         let path = self.path.to_owned();
-        Sourced::new(value, Origin::File { path, line })
+        let tables = Vec::new();
+        Sourced::new(value, Origin::File { path, line, tables })
+    }
+
+    /// The same for tables such as `[[gate]]`, each with where it begins.
+    pub(super) fn sourced_tables<T>(&self, key: &Key<'_>, item: &Item<'_>, value: T) -> Sourced<T> {
+        let mut sourced = self.sourced(key, value);
+        if let (Origin::File { tables, .. }, DeValue::Array(list)) =
+            (&mut sourced.origin, item.get_ref())
+        {
+            let lines = list.iter().map(|it| self.position(it.span().start).0);
+            *tables = lines.collect();
+        }
+        sourced
     }
 
     pub(super) fn problem(&self, mistake: Mistake) -> SettingsProblem {

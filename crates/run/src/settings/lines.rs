@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{Origin, Settings};
+use super::Settings;
 use ralph_base::duration::exact;
 
 impl Settings {
@@ -22,10 +22,10 @@ impl Settings {
         lines.push(line("notify", &self.notify.value, &self.notify.origin));
         let escalate = self.escalate.iter();
         lines.extend(escalate.map(|it| line("escalate", &it.value, &it.origin)));
-        let stories = self.stories.value.iter();
-        lines.extend(stories.map(|it| line("story", it, &self.stories.origin)));
-        let gates = self.gates.value.iter();
-        lines.extend(gates.map(|it| line("gate", it, &self.gates.origin)));
+        let stories = self.stories.value.iter().enumerate();
+        lines.extend(stories.map(|(place, it)| line("story", it, self.stories.origin.of(place))));
+        let gates = self.gates.value.iter().enumerate();
+        lines.extend(gates.map(|(place, it)| line("gate", it, self.gates.origin.of(place))));
         lines
     }
 }
@@ -33,7 +33,7 @@ impl Settings {
 fn line(
     name: &'static str,
     value: impl Display,
-    origin: &Origin,
+    origin: impl Display,
 ) -> (&'static str, String, String) {
     (name, value.to_string(), origin.to_string())
 }

@@ -25,8 +25,21 @@ fn at<T>(line: usize, value: T) -> Sourced<T> {
     let path = "ralphtool.toml".to_owned();
     Sourced {
         value,
-        origin: Origin::File { path, line },
+        origin: Origin::File {
+            path,
+            line,
+            tables: Vec::new(),
+        },
     }
+}
+
+/// A list of tables that begin in these lines.
+fn tables_at<T>(lines: &[usize], value: T) -> Sourced<T> {
+    let mut sourced = at(lines[0], value);
+    if let Origin::File { tables, .. } = &mut sourced.origin {
+        *tables = lines.to_vec();
+    }
+    sourced
 }
 
 #[test]
@@ -109,7 +122,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         max_story_cost: Some(at(22, CostLimit(Some(1_000_000)))),
         max_story_tokens: Some(at(23, TokenLimit(Some(50_000)))),
         max_story_time: Some(at(24, TimeLimit::seconds(3600))),
-        gates: Some(at(25, gates)),
+        gates: Some(tables_at(&[25, 31, 33], gates)),
         ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
@@ -218,7 +231,7 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
             ("work".to_owned(), at(8, work)),
         ]),
         escalate: Some(at(11, escalation)),
-        stories: Some(at(15, vec![story])),
+        stories: Some(tables_at(&[15], vec![story])),
         ..PartialSettings::default()
     };
     assert_eq!(file::parse("ralphtool.toml", text), Ok(want));
@@ -481,4 +494,38 @@ fn variable<T>(value: T, name: &'static str) -> Sourced<T> {
         value,
         origin: Origin::Variable(name),
     }
+}
+
+#[test]
+fn each_gate_and_story_has_the_line_it_begins_in() {
+    let text = "\
+max_retries = 1
+
+[[gate]]
+name = \"tests\"
+run = \"a\"
+
+[[story]]
+id = \"1\"
+agent = \"claude\"
+
+[[gate]]
+name = \"lint\"
+run = \"b\"
+
+[[story]]
+id = \"2\"
+agent = \"claude\"
+";
+    let layer = file::parse("ralphtool.toml", text).unwrap();
+    let settings = Settings::resolve([layer]).unwrap();
+    let mut lines = settings.lines();
+    lines.retain(|(name, ..)| ["gate", "story"].contains(name));
+    let places: Vec<String> = lines.into_iter().map(|(_, _, place)| place).collect();
+    let expected = [7, 15, 3, 11].map(|line| format!("ralphtool.toml:{line}"));
+    assert_eq!(places, expected);
+
+    let second = "[[gate]]\nrun = \"a\"\n\n[[gate]]\nname = \"lint\"\n";
+    let place = file::parse("ralphtool.toml", second).unwrap_err().place;
+    assert_eq!(place, "ralphtool.toml:4:1");
 }

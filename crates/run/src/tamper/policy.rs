@@ -1,6 +1,7 @@
 //! What follows from a finding: nothing, a warning, or a failed attempt.
 
 use super::{Finding, Severity, TamperCheck};
+use crate::records::outcome::FailureKind;
 use crate::settings::Settings;
 
 /// What follows from findings, and where work is expected.
@@ -50,14 +51,20 @@ impl TamperPolicy {
     }
 
     /// Why the attempt fails, with what is allowed instead, if one of the findings is set to fail.
-    pub fn failure(&self, findings: &[Finding]) -> Option<String> {
+    pub fn failure(&self, findings: &[Finding]) -> Option<(FailureKind, String)> {
         let failing = |finding: &&Finding| self.severity(finding.check) == Severity::Fail;
+        let findings: Vec<&Finding> = findings.iter().filter(failing).collect();
         let reasons: Vec<String> = findings
             .iter()
-            .filter(failing)
             .map(|finding| format!("{}; {}", finding.message, self.allowed(finding)))
             .collect();
-        (!reasons.is_empty()).then(|| reasons.join("\n"))
+        let of_submodule = |finding: &&Finding| finding.check == TamperCheck::Submodules;
+        let kind = if findings.iter().all(of_submodule) {
+            FailureKind::Submodule
+        } else {
+            FailureKind::Tamper
+        };
+        (!reasons.is_empty()).then(|| (kind, reasons.join("\n")))
     }
 
     fn allowed(&self, finding: &Finding) -> String {
@@ -153,14 +160,18 @@ mod tests {
         let mut findings = TamperCheck::NAMES.map(|(_, check)| finding(check));
         findings[5].paths = vec!["lib".to_owned(), "third party".to_owned()];
         assert_eq!(
-            policy.failure(&findings).as_deref(),
-            Some(
+            policy.failure(&findings),
+            Some((
+                FailureKind::Tamper,
                 "about tests; existing tests must still run and check what they checked; they may be \
                  moved and renamed, and new ones added\n\
                  about outside; change only files in `src`, `tests`\n\
                  about submodules; commit in `lib`, `third party`"
-            )
+                    .to_owned()
+            ))
         );
+        let of_submodule = policy.failure(&findings[5..]).map(|(kind, _)| kind);
+        assert_eq!(of_submodule, Some(FailureKind::Submodule));
         assert_eq!(TamperPolicy::default().failure(&findings), None);
     }
 

@@ -183,6 +183,11 @@ impl Git {
         self.with(|git| git.index = Some(index.to_owned()))
     }
 
+    /// The index it works with, if it is not the repository's.
+    pub fn index(&self) -> Option<&Path> {
+        self.index.as_deref()
+    }
+
     /// Git that writes objects to `own`, and reads them from `also` too.
     #[must_use]
     pub fn with_objects(&self, own: &Path, also: Option<&Path>) -> Self {

@@ -207,7 +207,7 @@ impl Vault {
         let mut paths = to_update(&scanned.manifest, &tracked, &skipped);
         // Git would not store them either.
         paths.retain(|path| !clean_to_git.is_clean(path, &scanned.manifest));
-        let (tree, mut notices) = self.write_tree(&TreeOrder {
+        let written = self.write_tree(&TreeOrder {
             base: None,
             id: &checkpoint,
             scanned: &scanned,
@@ -221,6 +221,12 @@ impl Vault {
             unstaged: &[],
             destination: Destination::Repository,
         })?;
+        let git = self.repo.gits.work.patient().with_index(&index);
+        let mut notices = written.notices;
+        notices.extend(
+            self.repo
+                .refuse_unstorable_edits(&git, &written.unstorable)?,
+        );
         notices.extend(self.tree.report_kept_out(&scanned));
         notices.extend(
             self.tree
@@ -230,7 +236,7 @@ impl Vault {
         self.repo.link_module_objects(&scanned.manifest)?;
         Ok(FirstTree {
             start: self.tree.snapshot(start, &scanned, control, &submodules),
-            tree,
+            tree: written.id,
             checkpoint,
             notices,
         })

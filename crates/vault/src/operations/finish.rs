@@ -372,7 +372,7 @@ impl Repo {
         let split = super::begin::copy_shared_index(git_dir, &places.vault.scratch("work"))?;
         if split && to.exists() {
             let git = self.gits.work.patient().with_index(to);
-            git.run(["update-index", "--no-split-index"])?;
+            self.write_index(&git, &["update-index", "--no-split-index"], &[])?;
         }
         Ok(())
     }

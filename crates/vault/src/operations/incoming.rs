@@ -147,7 +147,7 @@ impl Repo {
             fs::remove_dir_all(&folder).tried("empty", &folder)?;
         }
         create_private_folder(&folder)?;
-        git.run(["read-tree", "--reset", tree])?;
+        self.write_index(git, &["read-tree", "--reset", tree], &[])?;
         let prefix = format!("--prefix={}/", folder.display());
         let args = ["checkout-index", "-f", "-z", "--stdin", &prefix];
         git.run_with_input(args, &paths.join(&0))?;

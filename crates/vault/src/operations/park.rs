@@ -206,7 +206,8 @@ impl Vault {
         label: &str,
         order: &TreeOrder<'_>,
     ) -> Result<ObjectId> {
-        let (tree, _) = self.write_tree(order)?;
+        // What git cannot store is in the snapshot.
+        let tree = self.write_tree(order)?.id;
         let run = &current.intent.run;
         let commit = self.repo.commit(&NewCommit {
             tree,

@@ -9,6 +9,7 @@ use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::branches::BranchRuns;
 use crate::operations::claims::{Claims, NewBranch};
+use crate::operations::unstorable_edits::refuse_unstorable_edits;
 use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
@@ -60,7 +61,8 @@ impl Vault {
             };
             claims.refuse(wanted)?;
         }
-        self.refuse_conflicts()
+        self.refuse_conflicts()?;
+        refuse_unstorable_edits(repository, git)
     }
 
     /// The runs that made branches.
@@ -113,6 +115,7 @@ pub fn obstacles(repository: &Repository, git: &Git, vault: &Path) -> Vec<Checkp
         refuse_operation(repository),
         named,
         ask_for_conflicts(git).and_then(refuse_conflicts),
+        refuse_unstorable_edits(repository, git),
     ];
     all.into_iter().filter_map(Result::err).collect()
 }
@@ -156,6 +159,7 @@ pub fn branch_obstacle(place: BranchPlace<'_>, wanted: &NewBranch<'_>) -> Result
     refuse_name(git, wanted.name)?;
     refuse_other_work_tree(repository, git, wanted.name)?;
     let refs = &repository.refs(git)?;
+    refuse_branches_below(refs, wanted.name)?;
     let now = Repository::ask_head(git, refs)?;
     let claims = Claims {
         git,
@@ -344,6 +348,11 @@ fn refuse_conflicting_refs(refs: &Refs, branch: &str) -> Result<()> {
             "rename it: `git branch -m ralph ralph-old`",
         ));
     }
+    refuse_branches_below(refs, branch)
+}
+
+/// Git keeps branches like files and folders.
+fn refuse_branches_below(refs: &Refs, branch: &str) -> Result<()> {
     let below = format!("refs/heads/{branch}/");
     if let Some(name) = refs.keys().find(|name| name.starts_with(&below)) {
         let name = crate::git::repository::short(name);

@@ -83,7 +83,8 @@ impl Repo {
         let scratch = self.places.vault.scratch("rewind-index");
         copy_with_time(&Snapshot::index(&self.places.vault, present), &scratch)?;
         let git = self.gits.work.patient().with_index(&scratch);
-        git.run(["read-tree", "--reset", &commit.to_string()])?;
+        let args = ["read-tree", "--reset", &commit.to_string()];
+        self.write_index(&git, &args, &[])?;
         copy_with_time(&scratch, &wanted)?;
         Ok(())
     }

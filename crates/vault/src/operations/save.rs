@@ -13,9 +13,10 @@ use crate::journal::run_state::Current;
 use crate::journal::steps::{SavedWork, Step, StoryNote};
 use crate::paths::{is_module_path, show};
 use crate::repair::directory::RepairedGit;
-use crate::repo::committing::{Destination, NewCommit, TreeOrder};
+use crate::repo::committing::{Destination, NewCommit, TreeOrder, WrittenTree};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::switch::NewTip;
+use crate::repo::unstorable::{Unstorable, is_tracked, refuse_to_commit};
 use crate::repo::visible::visible_paths;
 use crate::repo::{Places, RepairFor, Repo};
 use crate::scan::modules::new_repositories;
@@ -85,7 +86,7 @@ impl Vault {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let mut git = self.repair_to_save(&current, &base)?;
-        let stored = self.store_tree(&current, &base, &mut git.notices)?;
+        let stored = self.store_tree(&work, &current, &base, &mut git.notices)?;
         let changed_files = stored.changed_files;
         let parent = self.find_parent(&current, &mut git)?;
         // What the user did meanwhile may be committed already.
@@ -149,6 +150,7 @@ impl Vault {
     /// Scans the work tree and writes the tree and the index of what belongs into a commit.
     fn store_tree(
         &mut self,
+        work: &SavedWork,
         current: &Current,
         base: &Arc<Snapshot>,
         notices: &mut Vec<Notice>,
@@ -161,7 +163,7 @@ impl Vault {
         let mut modules = touched_submodules(base, &scanned.changes);
         modules.extend(staged.submodules.iter().cloned());
         let snapshot = Snapshot::new_id();
-        let (tree, not_stored) = self.write_tree(&TreeOrder {
+        let written = self.write_tree(&TreeOrder {
             base: Some(base),
             id: &snapshot,
             scanned: &scanned,
@@ -171,11 +173,12 @@ impl Vault {
             unstaged: &staged.removed,
             destination: Destination::Repository,
         })?;
-        notices.extend(not_stored);
-        notices.extend(scanned.notices.iter().cloned());
-        notices.extend(self.tree.report_kept_out(&scanned));
         let index = Snapshot::index(&self.repo.places.vault, &snapshot);
         let git = self.repo.gits.work.patient().with_index(&index);
+        notices.extend(written.notices);
+        notices.extend(refuse_unstorable(&git, work, written.unstorable)?);
+        notices.extend(scanned.notices.iter().cloned());
+        notices.extend(self.tree.report_kept_out(&scanned));
         notices.extend(
             self.tree
                 .report_no_longer_ignored(&self.repo, &git, base, &scanned)?,
@@ -187,7 +190,7 @@ impl Vault {
             &submodules,
         )));
         Ok(StoredTree {
-            tree,
+            tree: written.id,
             snapshot,
             scanned,
             submodules,
@@ -195,8 +198,8 @@ impl Vault {
         })
     }
 
-    /// Writes a tree where its objects fit; also what git could not store.
-    pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
+    /// Writes a tree where its objects fit.
+    pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<WrittenTree> {
         let Places { repository, vault } = &self.repo.places;
         let folder = match order.destination {
             Destination::Repository => repository.objects(),
@@ -349,6 +352,19 @@ pub(crate) fn descends(git: &Git, ancestor: ObjectId, commit: ObjectId) -> Resul
     ]
     .map(std::ffi::OsString::from);
     Ok(git.output(&args, &[])?.status.success())
+}
+
+/// Refuses a checkpoint that would lack changed files. What the user has in no commit may stay out of
+/// them, and is named.
+fn refuse_unstorable(
+    git: &Git,
+    work: &SavedWork,
+    unstorable: Vec<Unstorable>,
+) -> Result<Vec<Notice>> {
+    let may_stay_out = |it: &Unstorable| work.story().is_none() && !is_tracked(git, &it.path);
+    let (out, lacking): (Vec<_>, Vec<_>) = unstorable.into_iter().partition(may_stay_out);
+    refuse_to_commit(&lacking)?;
+    Ok(out.iter().map(Unstorable::notice).collect())
 }
 
 /// Submodules something changed in.

@@ -12,6 +12,7 @@ use crate::git::process::{Git, nul_separated};
 use crate::journal::run_state::Current;
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
+use crate::repo::visible::nul_joined;
 use crate::tree::manifest::{Manifest, compare};
 use ralph_base::files::copy_with_time;
 
@@ -34,7 +35,10 @@ impl Repo {
         };
         if !users.exists() {
             match home {
-                Some(home) => git.run(["read-tree", "--reset", &home.to_string()])?,
+                Some(home) => {
+                    let args = ["read-tree", "--reset", &home.to_string()];
+                    self.write_index(&git, &args, &[])?
+                }
                 None => git.run(["read-tree", "--empty"])?,
             };
             return Ok(());
@@ -83,9 +87,8 @@ impl Repo {
             (&["--skip-worktree", "-z", "--stdin"], skipped),
         ] {
             if !lines.is_empty() {
-                let args = ["update-index"].iter().chain(args);
-                let ends = lines.into_iter().flat_map(|line| [line, vec![0]]);
-                git.run_with_input(args, &ends.flatten().collect::<Vec<u8>>())?;
+                let args = [&["update-index"], args].concat();
+                self.write_index(&git, &args, &nul_joined(&lines))?;
             }
         }
         Ok(())

@@ -165,7 +165,12 @@ impl Vault {
             );
             return Ok(recovery);
         }
-        let report = self.save(story)?;
+        let report = match self.save(story) {
+            Err(error @ CheckpointError::Unstorable { .. }) => {
+                return self.undo_unstorable(current, story, &error);
+            }
+            saved => saved?,
+        };
         let commit: String = report.commit.chars().take(10).collect();
         Ok(Recovery {
             found: format!(
@@ -173,6 +178,34 @@ impl Vault {
                 story.id
             ),
             done: format!("wrote it: {commit}"),
+        })
+    }
+
+    /// Parks a story with files that git still cannot store: the run must not be stuck with it.
+    fn undo_unstorable(
+        &mut self,
+        current: &Current,
+        story: &StoryNote,
+        error: &CheckpointError,
+    ) -> Result<Recovery> {
+        let Some(last) = current.last_attempt.clone() else {
+            return Err(no_attempt());
+        };
+        let reason = error.to_string();
+        let (tree, _) = self.park(Setback {
+            prompt_reason: Some(reason.clone()),
+            reason: reason.clone(),
+            ..interrupted(&last)
+        })?;
+        let restored = self.restore(&tree.scanned, tree.git);
+        self.end_diff();
+        restored?;
+        Ok(Recovery {
+            found: format!("story {} was done, but {reason}", story.id),
+            done: format!(
+                "parked attempt {} and restored the tree to the checkpoint",
+                last.attempt
+            ),
         })
     }
 
@@ -204,10 +237,7 @@ impl Vault {
 
     fn undo_attempt(&mut self, current: &Current, after: AfterRecovery) -> Result<Recovery> {
         let Some(last) = current.last_attempt.clone() else {
-            return Err(CheckpointError::failed(
-                "the journal names no attempt",
-                "the checkpoint commits are on the `ralph/` branch",
-            ));
+            return Err(no_attempt());
         };
         if after == AfterRecovery::Continue {
             self.refuse_moved_head(current)?;
@@ -372,6 +402,8 @@ impl Vault {
         if scanned.changes.count() > 0 || moved || !kept {
             self.save_as(SavedWork::Resumed)?;
         }
+        // What happened to other branches between two starts is none of an attempt's doing.
+        self.reported_refs = Some(self.repo.observe()?.0);
         Ok(Begun::of(&current.intent, Vec::new()))
     }
 
@@ -449,6 +481,13 @@ impl Repo {
             },
         })
     }
+}
+
+fn no_attempt() -> CheckpointError {
+    CheckpointError::failed(
+        "the journal names no attempt",
+        "the checkpoint commits are on the `ralph/` branch",
+    )
 }
 
 /// An interrupted attempt uses no retry; the reason for the next attempt is still that of the one

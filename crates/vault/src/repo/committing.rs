@@ -9,14 +9,15 @@ use std::time::{Duration, SystemTime};
 use super::commit_object::CommitBytes;
 use super::objects::{Objects, link, open_raw};
 use super::settings::{Converted, Folders, Settings};
-use super::visible::{forget, is_modules_file, lacks_identity, to_forget};
+use super::unstorable::Unstorable;
+use super::visible::{is_modules_file, lacks_identity, to_forget};
 use crate::error::{Notice, Result};
 use crate::git::access::{Direct, Reason};
 use crate::git::index::{Edits, Staged, StagedStat, edit};
 use crate::git::loose_object::{self, Writer};
 use crate::git::object_id::ObjectId;
 use crate::git::object_lookup::ObjectLookup;
-use crate::git::process::Git;
+use crate::git::process::{Git, GitError};
 use crate::paths::{absolute, create_private_folder_above, show};
 use crate::repo::snapshot::Snapshot;
 use crate::repo::{Places, Repo};
@@ -70,6 +71,26 @@ pub(crate) struct TreeOrder<'a> {
     pub destination: Destination,
 }
 
+/// A tree that was written.
+#[derive(Debug)]
+pub(crate) struct WrittenTree {
+    pub id: ObjectId,
+    pub notices: Vec<Notice>,
+    /// Changed files that it has as they were before, or not at all.
+    pub unstorable: Vec<Unstorable>,
+}
+
+impl WrittenTree {
+    /// A tree with every file.
+    fn whole(id: ObjectId) -> Self {
+        Self {
+            id,
+            notices: Vec::new(),
+            unstorable: Vec::new(),
+        }
+    }
+}
+
 /// A commit that is to be written.
 pub(crate) struct NewCommit<'a> {
     pub tree: ObjectId,
@@ -80,13 +101,12 @@ pub(crate) struct NewCommit<'a> {
 
 impl Repo {
     /// Writes the index and the tree of an order, and says what git could not store.
-    pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
+    pub(crate) fn write_tree(&self, order: &TreeOrder<'_>) -> Result<WrittenTree> {
         let direct = self.write_tree_directly(order);
-        self.reasons.or_git(
-            "write a tree",
-            direct.map(|tree| (tree, Vec::new())),
-            || self.write_tree_by_git(order),
-        )
+        self.reasons
+            .or_git("write a tree", direct.map(WrittenTree::whole), || {
+                self.write_tree_by_git(order)
+            })
     }
 
     fn write_tree_directly(&self, order: &TreeOrder<'_>) -> Direct<ObjectId> {
@@ -137,7 +157,7 @@ impl Repo {
         Ok(edited.root)
     }
 
-    fn write_tree_by_git(&self, order: &TreeOrder<'_>) -> Result<(ObjectId, Vec<Notice>)> {
+    fn write_tree_by_git(&self, order: &TreeOrder<'_>) -> Result<WrittenTree> {
         if order.destination == Destination::Store {
             // Git does not write what the repository has, which may not have it for long.
             self.objects.link()?;
@@ -149,16 +169,24 @@ impl Repo {
         let index = Snapshot::index(&self.places.vault, order.id);
         let git = self.committing_git(order.destination).with_index(&index);
         let git = self.without_piped_attributes(&git, &paths);
-        forget(&git, order.unstaged)?;
+        self.forget(&git, order.unstaged)?;
         if let Some(base) = order.base {
-            forget(&git, &to_forget(base, order.scanned))?;
+            self.forget(&git, &to_forget(base, order.scanned))?;
         }
-        let notices = self.update_index(&git, &paths)?;
-        let tree = git.id(["write-tree", "--missing-ok"])?;
+        let updated = self.update_index(&git, &paths)?;
+        let answer = self.write_index(&git, &["write-tree", "--missing-ok"], &[])?;
+        let id = ObjectId::parse(answer.trim_ascii()).ok_or_else(|| GitError::Unexpected {
+            command: "write-tree".to_owned(),
+            answer: show(&answer),
+        })?;
         if order.destination == Destination::Repository {
             self.objects.link()?;
         }
-        Ok((tree, notices))
+        Ok(WrittenTree {
+            id,
+            notices: updated.notices,
+            unstorable: updated.unstorable,
+        })
     }
 
     /// Git that writes objects there.

@@ -126,7 +126,7 @@ impl Repo {
             ("--no-skip-worktree", skipped),
         ] {
             let args = ["update-index", flag, "-z", "--stdin"];
-            git.run_with_input(args, &nul_joined(&paths))?;
+            self.write_index(&git, &args, &nul_joined(&paths))?;
         }
         // Git notes which files it must read again when it writes an index.
         let again = self.read_entries(index);

@@ -9,8 +9,8 @@ use super::control::Control;
 use super::frozen_config::flat;
 use super::settings::RawSettings;
 use crate::error::{Notice, Result};
-use crate::git::process::{Git, GitError, Started};
-use crate::paths::{absolute, ancestors, folders_above, is_pipe, show};
+use crate::git::process::{Git, Started};
+use crate::paths::{absolute, folders_above, is_pipe, show};
 use crate::repo::Repo;
 use crate::repo::snapshot::Snapshot;
 use crate::tree::manifest::{Changes, Content, Entry, Lane, Manifest};
@@ -85,29 +85,6 @@ impl Repo {
         Ok(())
     }
 
-    /// Puts changed paths into a private index.
-    pub(crate) fn update_index(&self, git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        match update(git, paths) {
-            Ok(()) => return Ok(self.report_links_to_modules(paths)),
-            // No path is to blame, and trying them one by one would not help.
-            Err(error) if is_disk_full(error.stderr()) => return Err(error.into()),
-            Err(_) => {}
-        }
-        // Git does not look behind a link in the place of a folder: what was there is gone.
-        let top = &self.places.repository.work_tree;
-        let (gone, present): (Vec<_>, Vec<_>) = paths
-            .iter()
-            .cloned()
-            .partition(|path| is_behind_link(top, path));
-        forget(git, &gone)?;
-        let mut notices = update_one_by_one(git, &present)?;
-        notices.extend(self.report_links_to_modules(paths));
-        Ok(notices)
-    }
-
     /// Git that uses no attributes where a pipe is in their place: it would wait for the pipe.
     pub(crate) fn without_piped_attributes(&self, git: &Git, paths: &[Vec<u8>]) -> Git {
         let top = &self.places.repository.work_tree;
@@ -120,7 +97,7 @@ impl Repo {
     }
 
     /// Names links in the place of `.gitmodules`, which git silently keeps out of the index.
-    fn report_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
+    pub(super) fn report_links_to_modules(&self, paths: &[Vec<u8>]) -> Vec<Notice> {
         let top = &self.places.repository.work_tree;
         let is_link = |path: &Vec<u8>| {
             let metadata = fs::symlink_metadata(absolute(top, path));
@@ -211,14 +188,6 @@ fn unnoticeable(changes: &Changes, before: &Manifest, after: &Manifest) -> Vec<V
         .collect()
 }
 
-/// True where a folder above the path is a symbolic link now.
-fn is_behind_link(top: &Path, path: &[u8]) -> bool {
-    ancestors(path).any(|folder| {
-        let metadata = fs::symlink_metadata(absolute(top, folder));
-        metadata.is_ok_and(|metadata| metadata.is_symlink())
-    })
-}
-
 /// Paths to remove from the private index before they are added: those git would treat as
 /// unchanged, and in a sparse checkout those it would take for not meant to be here.
 pub(crate) fn to_forget(base: &Snapshot, scanned: &Scanned) -> Vec<Vec<u8>> {
@@ -227,32 +196,6 @@ pub(crate) fn to_forget(base: &Snapshot, scanned: &Scanned) -> Vec<Vec<u8>> {
         paths.extend(scanned.changes.created.iter().cloned());
     }
     paths
-}
-
-/// Takes paths out of a private index, so that git must read them again.
-pub(crate) fn forget(git: &Git, paths: &[Vec<u8>]) -> Result<()> {
-    if !paths.is_empty() {
-        git.run_with_input(
-            ["update-index", "-z", "--force-remove", "--stdin"],
-            &nul_joined(paths),
-        )?;
-    }
-    Ok(())
-}
-
-fn update(git: &Git, paths: &[Vec<u8>]) -> Result<(), GitError> {
-    git.run_with_input(
-        [
-            "update-index",
-            "-z",
-            "--add",
-            "--remove",
-            "--replace",
-            "--stdin",
-        ],
-        &nul_joined(paths),
-    )
-    .map(drop)
 }
 
 /// Paths as git reads them, each with its end.
@@ -269,59 +212,12 @@ pub(super) fn is_modules_file(path: &[u8]) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case(b".gitmodules"))
 }
 
-/// True where a filter failed, or the content has not the encoding it should have.
-fn is_about_content(stderr: &str) -> bool {
-    ["clean filter", "failed to encode", "BOM"]
-        .iter()
-        .any(|words| stderr.contains(words))
-}
-
-fn is_disk_full(stderr: &str) -> bool {
-    stderr.contains("No space left on device") || stderr.contains("Disk quota exceeded")
-}
-
 pub(super) fn lacks_identity(stderr: &str) -> bool {
     stderr.contains("tell me who you are")
         || stderr.contains("empty ident")
         || stderr.contains("no email was given")
         || stderr.contains("no name was given")
         || stderr.contains("auto-detect email")
-}
-
-/// Some path cannot be stored (a filter that is missing, an encoding that does not fit): the
-/// others are stored, that one is named and stays in the vault.
-fn update_one_by_one(git: &Git, paths: &[Vec<u8>]) -> Result<Vec<Notice>> {
-    let mut pending = vec![paths.to_vec()];
-    let mut notices = Vec::new();
-    let mut stored = 0;
-    let mut last_error = None;
-    while let Some(group) = pending.pop() {
-        match update(git, &group) {
-            Ok(()) => stored += group.len(),
-            Err(error) if group.len() == 1 => {
-                notices.push(Notice::new(
-                    "not_committed",
-                    format!(
-                        "git cannot store `{}`, so it is only in the vault: {}",
-                        show(&group[0]),
-                        error.stderr()
-                    ),
-                ));
-                last_error = Some(error);
-            }
-            Err(_) => {
-                let (left, right) = group.split_at(group.len() / 2);
-                pending.push(right.to_vec());
-                pending.push(left.to_vec());
-            }
-        }
-    }
-    match last_error {
-        // Not one path could be stored: that is no odd file but a disk or a store in trouble, unless git
-        // says that the content is what it cannot store.
-        Some(error) if stored == 0 && !is_about_content(error.stderr()) => Err(error.into()),
-        _ => Ok(notices),
-    }
 }
 
 #[cfg(test)]

@@ -221,13 +221,14 @@ fn claude_reports_limits_with_their_end() {
 #[test]
 fn claude_reports_login_and_credit_trouble() {
     let login = "no key\nlog in with `claude auth login`, or check `ANTHROPIC_API_KEY`";
-    for (category, want) in [
-        ("authentication_failed", login),
+    for (category, cause, want) in [
+        ("authentication_failed", Refusal::Login, login),
         (
             "billing_error",
+            Refusal::Credit,
             "no key\nadd credit to the account, or log in with another one",
         ),
-        ("account_on_hold", "no key"),
+        ("account_on_hold", Refusal::Other, "no key"),
     ] {
         let error = format!(
             r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"no key"}}]}},"error":"{category}","is_api_error_message":true,"api_error_status":400}}"#
@@ -238,6 +239,7 @@ fn claude_reports_login_and_credit_trouble() {
         assert_eq!(
             events[0],
             AgentEvent::Auth {
+                cause,
                 message: want.into()
             }
         );

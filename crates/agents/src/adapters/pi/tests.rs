@@ -1,7 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::agent_event::AgentEvent;
+use crate::agent_event::{AgentEvent, Refusal};
 use crate::dialect::{StreamEnd, TurnEnd};
 use crate::promise::Promise;
 
@@ -55,6 +55,7 @@ fn a_request_that_failed_for_good_is_no_success_whatever_the_exit_code() {
         events,
         [
             AgentEvent::Auth {
+                cause: Refusal::Login,
                 message: message.clone()
             },
             AgentEvent::Final { is_error: true }

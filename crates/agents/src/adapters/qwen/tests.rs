@@ -21,6 +21,7 @@ fn a_failed_request_is_reported_once() {
     let message = format!("401 no key\n{LOG_IN}");
     let want = [
         AgentEvent::Auth {
+            cause: Refusal::Login,
             message: message.clone(),
         },
         AgentEvent::Final { is_error: true },

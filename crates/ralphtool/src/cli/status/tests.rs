@@ -33,6 +33,7 @@ fn status(state: RunState) -> Status {
             position: Some(2),
             attempt: Some(AttemptNumber(2)),
             max_attempts: Some(4),
+            uncounted_attempts: None,
         }),
         agent: Some("claude".to_owned()),
         model: Some("opus".to_owned()),

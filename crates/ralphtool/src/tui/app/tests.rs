@@ -662,7 +662,7 @@ fn a_run_that_continues_is_shown_again() {
 
 #[test]
 fn continuing_is_offered_only_if_the_run_can_continue() {
-    let mut stage = ended_with(Outcome::StoryDone);
+    let mut stage = ended_with(Outcome::StoryDone { story: None });
     assert!(!stage.text().contains("Go on"));
     assert_eq!(asked(&mut stage, "r"), []);
     let keep = UserCommand::Finish(FinishChoice::Keep);

@@ -364,6 +364,10 @@ fn next_line(progress: &Progress, finish: &Finished) -> Line<'static> {
         spans.push(Span::styled(format!("`{command}`"), NAME));
         spans.push(Span::styled(" · ", DIM));
     }
+    if progress.attempts == 0 && finish.choice == FinishChoice::Abandon {
+        // Nobody finished the run, and there is no work to restore.
+        return Line::default();
+    }
     spans.push(Span::styled("u", KEY));
     let undo = match finish.choice {
         FinishChoice::Cleanup => " restores the branch and its commits",

@@ -227,7 +227,7 @@ fn write_event(out: &mut impl Write, event: &AgentEvent) -> std::io::Result<()> 
         AgentEvent::Session { id, .. } => writeln!(out, "session {}\n", clean(id)),
         AgentEvent::Retrying { message }
         | AgentEvent::Limit { message, .. }
-        | AgentEvent::Auth { message }
+        | AgentEvent::Auth { message, .. }
         | AgentEvent::Overflow { message }
         | AgentEvent::Error { message } => writeln!(out, "! {}", clean(message)),
         AgentEvent::Final { .. } | AgentEvent::Usage { .. } => Ok(()),

@@ -104,7 +104,7 @@ fn deleted_test(stage: &mut Stage) {
             },
         )
         .hear(1, completed());
-    end(stage, Outcome::StoryDone, 2);
+    end(stage, Outcome::StoryDone { story: None }, 2);
 }
 
 fn no_gates(stage: &mut Stage) {

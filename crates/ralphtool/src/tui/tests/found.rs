@@ -207,6 +207,7 @@ pub(in crate::tui) fn last_runs(
         elapsed_ms: 95_000,
         tokens: 45_000,
         cost_usd: Some(0.42),
+        cost_is_partial: false,
     };
     let last = LastRun {
         run,

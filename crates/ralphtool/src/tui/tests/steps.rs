@@ -636,7 +636,7 @@ fn what_was_found_is_said_in_the_result_and_its_files_come_first() {
             },
         )
         .hear(1, completed())
-        .hear(1, ended(Outcome::StoryDone, 2));
+        .hear(1, ended(Outcome::StoryDone { story: None }, 2));
     let first_file = |stage: &mut Stage| {
         let text = stage.text();
         let mut rows = text.lines().skip_while(|row| !row.contains(" files +"));

@@ -121,6 +121,7 @@ pub(in crate::tui) fn attempt(story: &str, attempt: u32) -> Event {
         story: id(story),
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
+        uncounted: 0,
         transcript: folder(story, attempt),
         base: Some(format!("base{story}")),
         output: Output::ClaudeJson,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 
-use ralph_agents::agent_event::{AgentEvent, Usage};
+use ralph_agents::agent_event::{AgentEvent, Refusal, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
@@ -91,6 +91,7 @@ impl Script {
                 story: id("2"),
                 attempt: AttemptNumber(attempt),
                 max_attempts: 4,
+                uncounted: 0,
                 transcript,
                 base: Some("c0ffee".to_owned()),
                 output: Output::ClaudeJson,
@@ -327,6 +328,7 @@ fn third_attempt(script: &mut Script) {
         .agent(
             3,
             AgentEvent::Auth {
+                cause: Refusal::Login,
                 message: "please run /login".to_owned(),
             },
         )

@@ -194,7 +194,11 @@ fn the_summary_says_why_and_what_to_type() {
     };
     let cases = [
         (Outcome::AllDone, 2, Some(FinishChoice::Cleanup)),
-        (Outcome::StoryDone, 2, Some(FinishChoice::Keep)),
+        (
+            Outcome::StoryDone { story: None },
+            2,
+            Some(FinishChoice::Keep),
+        ),
         (exhausted, 1, Some(FinishChoice::Keep)),
         (Outcome::Stopped, 1, Some(FinishChoice::Keep)),
         (limited, 1, Some(FinishChoice::Cleanup)),

@@ -116,7 +116,7 @@ fn status_shows_a_run_in_another_process() {
     running.end().ends_with(0);
     let watched = watching.end().ends_with(0).stdout;
     let last = watched.lines().last().unwrap();
-    assert!(last.contains("the story is done; branch kept"), "{watched}");
+    assert!(last.contains("story 1 is done; branch kept"), "{watched}");
 
     let object = status(&sandbox);
     assert_eq!(
@@ -126,7 +126,10 @@ fn status_shows_a_run_in_another_process() {
         ),
         json!(["story_done", "keep", 1, null, null])
     );
-    assert_eq!(object["outcome"], json!({"why": "story_done"}));
+    assert_eq!(
+        object["outcome"],
+        json!({"why": "story_done", "story": "1"})
+    );
     assert_eq!(object["next"][0]["command"], "ralphtool resume");
 }
 
@@ -160,4 +163,38 @@ fn status_says_that_a_killed_or_stopped_run_can_be_resumed() {
     let object = status(&sandbox);
     assert_eq!(object["outcome"], json!({"why": "terminated"}));
     assert_eq!(object["next"][0]["command"], "ralphtool resume");
+}
+
+#[test]
+fn an_interruption_and_a_story_that_is_done_are_named_once_and_by_name() {
+    let sandbox = Sandbox::new();
+    sandbox.agent("touch $root/here; wait_for $root/never");
+    let running = sandbox.start(&["loop", "c"]);
+    until("the agent", || there(&sandbox.root.join("here")));
+    running.signal(Signal::KILL);
+    running.end().ends_with(137);
+    sandbox.agent(GOOD);
+    let said = sandbox.run(&["resume", "--story", "1"]).ends_with(0).stdout;
+    assert!(said.contains("\n`c`: story 1 is done\n"), "{said}");
+    let told = sandbox.run(&["status"]).ends_with(0).stdout;
+    assert!(
+        told.starts_with("`c`: story 1 is done; branch kept\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains("  failure   1.1 the program was interrupted\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn an_attempt_that_deferred_a_task_is_told_so() {
+    let sandbox = Sandbox::new();
+    sandbox.config("max_retries = 0");
+    sandbox.agent("sed -i 's/- \\[ \\] 1.2/- [~] 1.2/' $tasks; tick 1; complete");
+    sandbox.run(&["loop", "c"]).ends_with(1);
+    assert_eq!(
+        sandbox.failures(),
+        ["1.1 tasks: the agent deferred task `1.2 Do b`"]
+    );
 }

@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 
-use crate::faults::{fails_without_a_trace, files_come_back, leaves_no_trace, prepared};
+use crate::faults::{fails_without_a_trace, files_come_back, leaves_no_trace, prepared, shell};
 use crate::sandbox::{GOOD, Sandbox, there};
 
 #[test]
@@ -100,4 +100,119 @@ fn f09_a_run_begins_where_the_only_uncommitted_file_is_one_git_cannot_store() {
     let said = sandbox.run(&["loop", "c"]).ends_with(0).stdout;
     assert!(said.contains("git cannot store `x.odd`"), "{said}");
     assert_eq!(sandbox.read("x.odd"), "odd");
+}
+
+/// A tracked file whose filter fails from now on. Git compares it whenever it writes an index, because
+/// it is newer than any.
+const BROKEN_FILTER: &str = "
+    echo 'data.bin filter=fake' > .gitattributes; echo data > data.bin; touch -d '+1 hour' data.bin
+    git add -A; git commit -qm data
+    git config filter.fake.clean false; git config filter.fake.required true";
+
+const STATED: &str = "git cannot store `data.bin`: its filter `fake` failed: external filter \
+                      'false' failed 1";
+
+#[test]
+fn f09_a_tracked_file_whose_filter_fails_does_not_keep_others_out_of_commits() {
+    let sandbox = prepared(BROKEN_FILTER);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+    let changed = |commit: &str| sandbox.git(&format!("show --format= --name-only {commit}"));
+    let tasks = "openspec/changes/c/tasks.md\nstory-";
+    assert_eq!(changed("ralph/c~1"), format!("{tasks}1.txt\n"));
+    assert_eq!(changed("ralph/c"), format!("{tasks}2.txt\n"));
+    assert_eq!(sandbox.git("show ralph/c:data.bin"), "data\n");
+    assert_eq!(
+        sandbox.warnings(),
+        [format!(
+            "not_committed: {STATED}; it is unchanged, so commits keep the version they have"
+        )]
+    );
+    sandbox.run(&["rewind", "2"]).ends_with(0);
+    assert!(!sandbox.exists("story-2.txt"));
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.read("story-1.txt"), "work\n");
+    assert_eq!(sandbox.read("data.bin"), "data\n");
+}
+
+#[test]
+fn f09_a_run_refuses_to_begin_with_an_edit_that_git_cannot_store() {
+    let sandbox = prepared(BROKEN_FILTER);
+    sandbox.write("data.bin", "edited\n");
+    let hint = "repair the program of `filter.fake` in the git configuration, or discard the change \
+                with `git -c filter.fake.required=false restore data.bin`; then start again";
+    let refused = sandbox.run(&["loop", "c"]).ends_with(2);
+    assert_eq!(
+        refused.stderr,
+        format!("error: there are changes that cannot be committed: {STATED}\n  hint: {hint}\n")
+    );
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.read("data.bin"), "edited\n");
+    let doctor = sandbox.run(&["doctor"]).ends_with(2).stdout;
+    assert!(doctor.contains(STATED), "{doctor}");
+    sandbox.git("-c filter.fake.required=false restore data.bin");
+    sandbox.run(&["doctor"]).ends_with(0);
+    sandbox.run(&["loop", "c"]).ends_with(0);
+}
+
+#[test]
+fn f09_the_doctor_names_a_filter_whose_program_is_missing() {
+    let sandbox = prepared(
+        "echo 'data.bin filter=lfs' > .gitattributes; echo data > data.bin; git add -A; git commit -qm data
+         git config filter.lfs.process 'git-lfs-of-a-test filter-process'
+         git config filter.lfs.clean 'git-lfs-of-a-test clean'; git config filter.lfs.required true",
+    );
+    let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
+    let expected = "\
+! filters     the git filter `lfs` cannot run: `git-lfs-of-a-test`: command not found
+              → install Git LFS: a story that changes a file like `data.bin` cannot be committed
+";
+    assert!(doctor.contains(expected), "{doctor}");
+    sandbox.write(".gitattributes", "");
+    let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
+    assert!(!doctor.contains("filters"), "{doctor}");
+}
+
+/// A filter whose program is a file that can be broken and repaired, and an agent that edits a file
+/// that goes through it in its first story.
+fn edited_by_the_agent() -> Sandbox {
+    let sandbox = prepared(
+        "echo cat > $root/filter; git config filter.fake.clean \"sh $root/filter\"
+         git config filter.fake.required true; echo 'data.bin filter=fake' > .gitattributes
+         echo data > data.bin; git add -A; git commit -qm data; echo exit 1 > $root/filter",
+    );
+    sandbox.agent(&format!("echo agent > data.bin\n{GOOD}"));
+    let failed = sandbox.run(&["loop", "c"]).ends_with(4);
+    assert!(
+        failed.stdout.contains("git cannot store `data.bin`"),
+        "{}",
+        failed.stdout
+    );
+    assert_eq!(sandbox.commits(), ["initial state"]);
+    assert_eq!(sandbox.read("data.bin"), "agent\n");
+    sandbox
+}
+
+#[test]
+fn f09_a_story_that_git_cannot_store_is_committed_once_the_filter_works() {
+    let sandbox = edited_by_the_agent();
+    shell(&sandbox, "echo cat > $root/filter");
+    sandbox.run(&["resume"]).ends_with(0);
+    let expected = ["initial state", "checkpoint: 1", "checkpoint: 2"];
+    assert_eq!(sandbox.commits(), expected);
+    assert_eq!(sandbox.git("show ralph/c~1:data.bin"), "agent\n");
+}
+
+#[test]
+fn f09_a_story_that_git_still_cannot_store_is_parked() {
+    let sandbox = edited_by_the_agent();
+    sandbox.run(&["finish", "--cleanup"]).ends_with(0);
+    assert_eq!(sandbox.branch(), "main");
+    assert_eq!(sandbox.read("data.bin"), "data\n");
+    assert_eq!(
+        sandbox.failures(),
+        ["1.1 interrupted: git cannot store `data.bin`: its filter `fake` failed: external filter \
+          'sh ROOT/filter' failed 1"
+            .replace("ROOT", &sandbox.root.display().to_string())]
+    );
 }

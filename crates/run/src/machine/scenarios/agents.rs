@@ -6,6 +6,7 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Budget, OnFinish};
 use crate::records::event::{Event, Outcome, RunEnded};
+use ralph_agents::agent_event::Refusal;
 use ralph_agents::dialect::Trouble;
 
 /// A run at its first attempt, with the agents of a configuration file.
@@ -32,7 +33,7 @@ fn told(effects: &[Effect]) -> Vec<String> {
             ..
         }) => Some(format!("limited: {reason}")),
         Event::RunEnded(RunEnded {
-            outcome: Outcome::NotLoggedIn { agent, reason },
+            outcome: Outcome::NotLoggedIn { agent, reason, .. },
             ..
         }) => Some(format!("`{agent}` refused: {reason}")),
         Event::RunEnded(RunEnded {
@@ -75,7 +76,10 @@ fn waited(script: &mut Script, seconds: u64) -> Vec<String> {
 fn refused(reason: &str) -> AgentEnd {
     AgentEnd {
         is_error: true,
-        trouble: Some(Trouble::Auth(reason.to_owned())),
+        trouble: Some(Trouble::Refused {
+            cause: Refusal::Login,
+            message: reason.to_owned(),
+        }),
         ..silent()
     }
 }

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
-use ralph_agents::agent_event::AgentEvent;
+use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
@@ -123,7 +123,10 @@ fn tasks_tells_which() {
     let reason = "the attempt changed no file but the task file";
     case(require_changes, StoryCheck::default(), reason);
     let missing = StoryCheck {
-        missing: tasks(),
+        lost: LostTasks {
+            gone: tasks(),
+            ..LostTasks::default()
+        },
         ..StoryCheck::default()
     };
     let reason = "tasks of the story are gone from the task file: `1.1 a`, `1.2 b`";
@@ -249,7 +252,10 @@ fn auth_stops_at_once() {
     let message = "not logged in: run `agent login`";
     let end = AgentEnd {
         is_error: true,
-        trouble: Some(Trouble::Auth(message.to_owned())),
+        trouble: Some(Trouble::Refused {
+            cause: Refusal::Login,
+            message: message.to_owned(),
+        }),
         ..silent()
     };
     assert_eq!(
@@ -267,6 +273,7 @@ fn auth_ends_an_agent_that_goes_on_trying() {
         Input::Answer(
             ticket,
             Answer::AgentSaid(AgentEvent::Auth {
+                cause: Refusal::Login,
                 message: message.to_owned(),
             }),
         )

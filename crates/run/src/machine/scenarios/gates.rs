@@ -226,11 +226,8 @@ fn a_gate_that_may_stay_red_does_not_keep_the_run_from_being_done() {
         ..gated(vec![lint])
     });
     let effects = script.give(saved);
-    assert_eq!(effects[1], run_ended(Outcome::StoryDone, 1, 1));
-    assert_eq!(
-        script.give(finished).last(),
-        Some(&end(Outcome::StoryDone, 0))
-    );
+    assert_eq!(effects[1], run_ended(story_done("1"), 1, 1));
+    assert_eq!(script.give(finished).last(), Some(&end(story_done("1"), 0)));
 }
 
 #[test]

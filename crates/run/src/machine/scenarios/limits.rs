@@ -62,6 +62,7 @@ fn limit_uses_no_retry_and_waits_until_the_reset_time() {
         story: id("1"),
         attempt: AttemptNumber(2),
         max_attempts: 2,
+        uncounted: 1,
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,

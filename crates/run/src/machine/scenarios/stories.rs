@@ -107,17 +107,14 @@ fn just_the_story_asked_for_is_run() {
     assert_eq!(
         effects[1..],
         [
-            run_ended(Outcome::StoryDone, 1, 1),
+            run_ended(story_done("2"), 1, 1),
             finish(7, FinishChoice::Keep)
         ]
     );
     let mut script = Script::start(only());
     assert_eq!(
         script.give(all_done),
-        [
-            run_ended(Outcome::StoryDone, 2, 0),
-            end(Outcome::StoryDone, 0)
-        ]
+        [run_ended(story_done("2"), 2, 0), end(story_done("2"), 0)]
     );
 }
 
@@ -152,6 +149,7 @@ fn a_resumed_run_goes_on_where_it_was() {
         story: id("2"),
         attempt: AttemptNumber(4),
         max_attempts: 6,
+        uncounted: 2,
         transcript: "attempts/1.1".to_owned(),
         base: None,
         output: Output::Text,

@@ -88,16 +88,13 @@ fn every_check_can_fail_the_attempt_before_a_gate_runs() {
     for (_, failed) in TamperCheck::NAMES {
         let mut policy = failing(failed);
         policy.gates = vec![gate("tests", false)];
-        let reason = policy.tamper.failure(&[finding(failed)]).unwrap();
+        let (kind, reason) = policy.tamper.failure(&[finding(failed)]).unwrap();
         assert!(reason.starts_with(&format!("about {failed}; ")));
         let mut script = Script::promised(policy);
         let check = check_with(&[failed]);
         assert_eq!(
             script.give(|ticket| Input::Answer(ticket, Answer::StoryChecked(check))),
-            [
-                found(failed, true),
-                park(5, 1, FailureKind::Tamper, &reason)
-            ]
+            [found(failed, true), park(5, 1, kind, &reason)]
         );
     }
 }
@@ -121,6 +118,7 @@ fn the_next_attempt_is_told_why_and_uses_a_retry() {
         panic!("{effects:?}");
     };
     assert_eq!(*attempt, parked("1", 2));
+    let reason = reason.map(|(_, reason)| reason);
     assert_eq!(previous.as_ref().unwrap().reason, reason);
 }
 
@@ -128,7 +126,10 @@ fn the_next_attempt_is_told_why_and_uses_a_retry() {
 fn tasks_that_are_gone_come_first() {
     let mut script = Script::promised(failing(TamperCheck::Specs));
     let check = StoryCheck {
-        missing: vec!["1.1 a".to_owned()],
+        lost: LostTasks {
+            gone: vec!["1.1 a".to_owned()],
+            ..LostTasks::default()
+        },
         ..check_with(&[TamperCheck::Specs])
     };
     let reason = "tasks of the story are gone from the task file: `1.1 a`";

@@ -230,7 +230,7 @@ fn a_run_of_one_story_is_judged_whole_only_where_it_was_the_last() {
     script.give_all(&[begin_done, agent_started, ended_complete, checked, ticked]);
     script.give(saved);
     let effects = script.give(left);
-    assert_eq!(effects[0], run_ended(Outcome::StoryDone, 1, 1));
+    assert_eq!(effects[0], run_ended(story_done("2"), 1, 1));
 }
 
 #[test]

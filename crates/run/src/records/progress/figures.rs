@@ -5,7 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{AttemptProgress, AttemptStanding, Progress, StoryProgress, StoryStanding};
+use crate::policy::{Consequence, consequence};
 use crate::records::counts::StoryCounts;
+use crate::records::event::FailureKind;
 use ralph_agents::agent_event::Usage;
 
 /// What a run has done and used so far.
@@ -15,13 +17,15 @@ pub struct Figures {
     pub stories: StoryCounts,
     /// Attempts that were started, of all its parts.
     pub attempts: u32,
-    /// Attempts that did not complete their story.
+    /// Attempts that failed; not those that were stopped, interrupted, skipped or limited.
     pub failed_attempts: u32,
     /// How long it was at work.
     pub time: Duration,
     /// Tokens and cost.
     pub usage: Usage,
-    /// Paths it changed; none before its branch was finished.
+    /// The cost of some attempts is not known: that of the run is a lower bound.
+    pub cost_is_partial: bool,
+    /// Paths it changed; none before its branch was finished, or after a rewind.
     pub changed_files: Option<usize>,
     /// What the user should know, without notes.
     pub warnings: usize,
@@ -66,11 +70,14 @@ impl Progress {
     /// The figures; `now` is the time if the run is at work, none if it is not.
     pub fn figures(&self, now: Option<Timestamp>) -> Figures {
         let attempts = self.stories.iter().flat_map(|story| &story.attempts);
-        let failed = attempts.filter(|it| match it.state {
-            AttemptStanding::Failed(_) | AttemptStanding::Interrupted => true,
-            AttemptStanding::Running => now.is_none(),
-            AttemptStanding::Succeeded => false,
+        let failed = attempts.filter(|it| match &it.state {
+            AttemptStanding::Failed(failed) => is_the_attempts_fault(failed.kind),
+            AttemptStanding::Interrupted
+            | AttemptStanding::Running
+            | AttemptStanding::Succeeded => false,
         });
+        // What a finish counted is not what the branch has after a rewind.
+        let finish = self.finish.as_ref().filter(|_| !self.is_rewound());
         Figures {
             stories: self.story_counts(),
             attempts: self.attempts,
@@ -80,7 +87,8 @@ impl Progress {
                 None => self.time_at_work(),
             },
             usage: self.usage(),
-            changed_files: self.finish.as_ref().map(|finish| finish.changed_files),
+            cost_is_partial: matches!(self.cost(), KnownCost::AtLeast(_)),
+            changed_files: finish.map(|finish| finish.changed_files),
             warnings: self.important_warnings().count(),
         }
     }
@@ -118,4 +126,9 @@ impl Progress {
         self.rewound = rewound.map(|story| story.id.clone());
         self.stories_done = self.stories.iter().filter(|it| it.is_done()).count();
     }
+}
+
+/// Whether an attempt that ended like this failed: nothing from outside ended it.
+fn is_the_attempts_fault(kind: FailureKind) -> bool {
+    consequence(kind) == Consequence::Retry
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::policy::roster::Choice;
-use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline};
+use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline, Tries};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
@@ -136,6 +136,15 @@ impl StoryProgress {
         self.tried + running.unwrap_or_default()
     }
 
+    /// How it stands where the run ended in the middle of it.
+    pub(super) const fn broken_off(&self) -> StoryStanding {
+        if self.attempts.is_empty() {
+            StoryStanding::Waiting
+        } else {
+            StoryStanding::Unfinished
+        }
+    }
+
     /// The gates that ran on this attempt.
     pub fn gates_of(&self, attempt: AttemptNumber) -> impl Iterator<Item = &GateProgress> {
         let of_attempt = move |gate: &&GateProgress| gate.attempt == Some(attempt);
@@ -212,7 +221,8 @@ impl GateProgress {
     /// Whether its failure says nothing about the work: it was red on the checkpoint, too.
     pub fn is_red_since_before(&self) -> bool {
         let is_baseline = self.attempt.is_none() && !self.whole;
-        let is_red = matches!(self.result, Some(GateResult::Failed { .. }));
+        let failed = self.result.as_ref();
+        let is_red = failed.is_some_and(|it| *it != GateResult::Passed && !it.cannot_run());
         is_red && (self.was_red_before || is_baseline)
     }
 }
@@ -244,8 +254,8 @@ pub enum StoryStanding {
 pub struct AttemptProgress {
     /// Which.
     pub number: AttemptNumber,
-    /// How many attempts the story may have.
-    pub max_attempts: u32,
+    /// Which of those that count it is.
+    pub tries: Tries,
     /// When its agent started.
     pub started_at: Timestamp,
     /// Folder with prompt, stdout and stderr.

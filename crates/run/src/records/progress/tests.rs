@@ -6,7 +6,7 @@ use super::*;
 use crate::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, FailureKind, FinishChoice, FinishFailed, Finished,
     GateFinished, GateResult, GateStarted, RunEnded, RunStarted, StoryCompleted, StoryOutline,
-    StoryStarted, WIRE_VERSION,
+    StoryStarted, Tries, WIRE_VERSION,
 };
 use crate::settings::TamperCheck;
 use ralph_agents::dialect::Output;
@@ -110,6 +110,7 @@ fn attempt_started(attempt: u32) -> Event {
         story: one(),
         attempt: AttemptNumber(attempt),
         max_attempts: 4,
+        uncounted: 0,
         transcript: format!("attempts/1.{attempt}"),
         base: Some("c0".to_owned()),
         output: Output::Text,
@@ -177,7 +178,11 @@ fn ended(outcome: Outcome) -> RunEnded {
 fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> AttemptProgress {
     AttemptProgress {
         number: AttemptNumber(number),
-        max_attempts: 4,
+        tries: Tries {
+            number,
+            most: 4,
+            uncounted: 0,
+        },
         started_at: clock(at),
         transcript: format!("attempts/1.{number}"),
         base: Some("c0".to_owned()),
@@ -514,6 +519,12 @@ fn all_stories_are_listed_in_document_order_from_the_start() {
         standings(&tape),
         [("0", &Done), ("1", &Running), ("2", &Waiting)]
     );
+    // Nothing was tried yet.
+    tape.hear(run_ended(Outcome::Stopped));
+    assert_eq!(standings(&tape)[1], ("1", &Waiting));
+    tape.hear(laid_out(true));
+    tape.hear(story_started());
+    tape.hear(attempt_started(1));
     tape.hear(run_ended(Outcome::Stopped));
     assert_eq!(standings(&tape)[1], ("1", &Unfinished));
     tape.hear(laid_out(true));
@@ -885,7 +896,10 @@ fn done_without_the_gates_at_the_end_is_unverified() {
     done.hear(story_completed());
     assert_eq!(done.progress.unverified(), None, "more is to come");
     let neither = "gates `e2e`, `all` have not run yet: they run when every story is done";
-    assert_eq!(unverified(done, Outcome::StoryDone), neither);
+    assert_eq!(
+        unverified(done, Outcome::StoryDone { story: None }),
+        neither
+    );
     let mut done = begun();
     done.hear(story_completed());
     assert_eq!(unverified(done, skipped()), neither);
@@ -894,14 +908,17 @@ fn done_without_the_gates_at_the_end_is_unverified() {
     judged.hear(story_completed());
     red_at_the_end(&mut judged);
     let one = "gate `all` has not run yet: it runs when every story is done";
-    assert_eq!(unverified(judged, Outcome::StoryDone), one);
+    assert_eq!(unverified(judged, Outcome::StoryDone { story: None }), one);
     let mut again = begun();
     again.hear(story_completed());
     red_at_the_end(&mut again);
     again.hear(story_started());
     again.hear(attempt_started(2));
     again.hear(story_completed());
-    assert_eq!(unverified(again, Outcome::StoryDone), neither);
+    assert_eq!(
+        unverified(again, Outcome::StoryDone { story: None }),
+        neither
+    );
 
     let mut stopped = begun();
     stopped.hear(story_completed());

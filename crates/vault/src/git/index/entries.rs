@@ -56,6 +56,11 @@ impl Flags {
         self.extended & 0x4000 != 0
     }
 
+    /// It says nothing but what the path is.
+    pub(crate) fn is_plain(self) -> bool {
+        self.basic & !NAME == 0 && self.extended == 0
+    }
+
     /// It is only announced (`git add -N`).
     pub(crate) fn is_intended(self) -> bool {
         self.extended & 0x2000 != 0

@@ -53,4 +53,27 @@ impl GitError {
             _ => "",
         }
     }
+    /// True where a filter failed, or content has not the encoding it should have.
+    pub fn is_about_content(&self) -> bool {
+        self.is_about_filter() || self.is_about_encoding()
+    }
+
+    /// True where a filter failed. Of one that runs for many files git says only that it hung up.
+    pub fn is_about_filter(&self) -> bool {
+        self.says_any(&[
+            "clean filter",
+            "smudge filter",
+            "external filter",
+            "hung up",
+        ])
+    }
+
+    /// True where content has not the encoding it should have.
+    pub fn is_about_encoding(&self) -> bool {
+        self.says_any(&["failed to encode", "BOM"])
+    }
+
+    fn says_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|words| self.stderr().contains(words))
+    }
 }

@@ -72,7 +72,7 @@ impl Drawing {
             }
             AgentEvent::Retrying { message } => self.message("↻", message, WARN),
             AgentEvent::Limit { message, .. } => self.message("⏳", message, WARN),
-            AgentEvent::Auth { message }
+            AgentEvent::Auth { message, .. }
             | AgentEvent::Overflow { message }
             | AgentEvent::Error { message } => self.message("✗", message, BAD),
             AgentEvent::Final { is_error: true } => {

@@ -139,7 +139,11 @@ fn last_run(run: &RunSummary, now: Timestamp) -> Line<'static> {
 fn used(run: &RunSummary) -> String {
     let time = words::elapsed(run.elapsed_ms);
     let mut used = vec![count(run.attempts, "attempt"), time];
-    used.extend(words::used(run.tokens, run.cost_usd));
+    used.extend(words::used(
+        run.tokens,
+        run.cost_usd
+            .map(|usd| words::cost_of(usd, run.cost_is_partial)),
+    ));
     used.join(" · ")
 }
 

@@ -12,8 +12,8 @@ use crate::ui::clock;
 use crate::ui::text::clean;
 use crate::ui::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
-use ralph_base::ids::{AttemptNumber, StoryId};
-use ralph_run::records::event::{Request, RunStarted};
+use ralph_base::ids::StoryId;
+use ralph_run::records::event::{Request, RunStarted, Tries};
 use ralph_run::records::progress::{Doing, KnownCost, StoryProgress};
 
 /// How wide the gauge is, on a narrow screen and on a wide one.
@@ -183,12 +183,10 @@ impl Run {
             Doing::Between => Now::new(Span::styled("checking and saving …", DIM), "")
                 .about(self.progress.current_story()),
             Doing::Working {
-                story,
-                attempt,
-                since: at,
+                story, since: at, ..
             } => {
                 let it = self.progress.stories.iter().find(|it| it.id == *story);
-                let tried = tried(it, *attempt);
+                let tried = tried(it);
                 Now::new(active, format!("story {story}{tried}: {}", since(*at))).about(it)
             }
             Doing::Gate {
@@ -279,10 +277,10 @@ impl Run {
 }
 
 /// Which attempt it is, where it is not the first.
-fn tried(story: Option<&StoryProgress>, attempt: AttemptNumber) -> String {
+fn tried(story: Option<&StoryProgress>) -> String {
     let last = story.and_then(|story| story.attempts.last());
-    match last.filter(|_| attempt.0 > 1) {
-        Some(last) => format!(", try {attempt}/{}", last.max_attempts),
+    match last.map(|last| last.tries).filter(|it| it.number > 1) {
+        Some(Tries { number, most, .. }) => format!(", try {number}/{most}"),
         None => String::new(),
     }
 }

@@ -12,7 +12,7 @@ use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_plan::tasks::TaskState;
-use ralph_run::records::event::{GateResult, TaskOutline};
+use ralph_run::records::event::{GateResult, TaskOutline, Tries};
 use ralph_run::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, NO_GATES, StoryProgress, StoryStanding,
 };
@@ -139,11 +139,12 @@ fn with_failure(story: &StoryProgress, facts: Line<'static>, room: usize) -> Lin
 /// Which attempt this is, where it is not the first: `try 2/4`, and of a story that is over `2 tries`.
 fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<String> {
     let number = last.number.0;
+    if is_running {
+        let Tries { number, most, .. } = last.tries;
+        return (number > 1).then(|| format!("try {number}/{most}"));
+    }
     if number < 2 {
         return None;
-    }
-    if is_running {
-        return Some(format!("try {number}/{}", last.max_attempts));
     }
     (width >= ROOM_FOR_COST).then(|| format!("{number} tries"))
 }
