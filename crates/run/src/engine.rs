@@ -7,6 +7,7 @@ mod agent_run;
 pub(crate) mod agents;
 pub mod attempts;
 pub(crate) mod branch_name;
+mod departure;
 pub mod entry;
 
 pub(crate) mod follow;

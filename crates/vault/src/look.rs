@@ -50,11 +50,6 @@ impl Look {
     }
 }
 
-/// The runs that made the branches of a repository, read from its vault.
-pub fn branch_runs(vault: &Path) -> Result<BranchRuns> {
-    Ok(BranchRuns::of(&steps::read(&vault.join("journal"))?))
-}
-
 /// Reads the summary of a vault.
 pub fn look(vault: &Path) -> Result<Look> {
     let (lines, journal) = steps::read_checked(&vault.join("journal"))?;

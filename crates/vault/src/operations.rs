@@ -30,3 +30,4 @@ pub(crate) mod uncommitted;
 pub(crate) mod undo;
 pub(crate) mod unstorable_edits;
 pub(crate) mod users_git;
+mod work_trees;

@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::gaps::fill_gaps;
-use super::repair::{OpenVault, not_repaired, other_plan, other_run};
+use super::departure::{Departure, LeftRun, WayBack, complete_record, keep};
+use super::repair::{OpenVault, other_plan, other_run};
 use super::{REPAIR_TIMEOUT, chain, outside};
 use crate::failure::Failure;
-use crate::records::event::{Event, FinishChoice, Outcome, Record};
+use crate::records::event::{Event, Outcome, Record};
 use crate::records::file;
 use crate::records::progress::Progress;
 use ralph_base::ids::{RunId, StoryId};
@@ -16,10 +16,7 @@ use ralph_base::shell::quoted;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::{
-    Failed, HeadPlace, Leaving, MessageTemplate, OpenRun, RunPlace, Session, Settled, Standing,
-    SwitchedBack,
-};
+use ralph_vault::{Failed, HeadPlace, Leaving, OpenRun, RunPlace, Session, Settled, Standing};
 
 /// How an earlier run is treated. By default a run of the same change is resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -138,30 +135,6 @@ impl DoneRun {
     }
 }
 
-/// What a start has moved to have settings and plan of where its run begins. If no run comes of it,
-/// all of it is taken back.
-#[derive(Debug)]
-pub(super) struct Departure {
-    /// What was moved.
-    pub(super) event: Event,
-    way_back: WayBack,
-}
-
-#[derive(Debug)]
-enum WayBack {
-    /// HEAD was switched by git.
-    Switch(SwitchedBack),
-    /// The last run was left.
-    Undo(LeftRun),
-}
-
-/// How the last run was before it was left.
-#[derive(Debug)]
-enum LeftRun {
-    Open,
-    Kept,
-}
-
 impl OpenVault {
     /// Decides how to start, and moves HEAD where the run needs it.
     /// Without a change, that of the last run is meant.
@@ -201,16 +174,9 @@ impl OpenVault {
 
     /// Goes back to where everything was before [`Self::enter`]: no run comes of the start.
     pub fn take_back(mut self) -> Result<(), Failure> {
-        match self.departure.take().map(|it| it.way_back) {
+        match self.departure.take() {
+            Some(departure) => departure.take_back(self.session),
             None => Ok(()),
-            Some(WayBack::Switch(switched)) => Ok(self.session.switch_again(&switched)?),
-            Some(WayBack::Undo(left)) => {
-                let mut session = undo(self.session)?;
-                if matches!(left, LeftRun::Kept) {
-                    session = keep(session)?;
-                }
-                complete_record(&session)
-            }
         }
     }
 
@@ -419,42 +385,6 @@ pub(crate) fn entry_by(
         Some(story) => Err(done.refuse_without(story, &standing.head)),
         None => Ok(Entry::DoneOnBranch(Box::new(done))),
     }
-}
-
-fn keep(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {
-    let prepared = session.prepare_finish(FinishChoice::Keep, &MessageTemplate::default());
-    let prepared = prepared.map_err(|error| not_repaired(&error))?;
-    let finished = session.finish(prepared).map_err(Failed::into_error);
-    let (kept, _) = finished.map_err(|error| not_repaired(&error))?;
-    Ok(kept)
-}
-
-/// Reverts what was done last; task files that no checkpoint reaches go along.
-fn undo(mut session: Session<Settled>) -> Result<Session<Settled>, Failure> {
-    let prepared = session.prepare_undo()?;
-    let folder = session.vault().run_folder(&prepared.run);
-    let id = prepared.move_id().map(str::to_owned);
-    if let (Some(id), Some(undone)) = (&id, prepared.undoes()) {
-        outside::keep(&folder, id, &outside::before(&folder, undone))?;
-    }
-    let undone = session.undo(prepared).map_err(Failed::into_error);
-    let (session, _) = undone.map_err(|error| {
-        let error = chain(&error);
-        Failure::system(format!(
-            "could not go back to where the start began: {error}"
-        ))
-        .hint("no work was lost: any ralphtool command here continues it")
-    })?;
-    if let Some(id) = id {
-        outside::put(&folder, &id)?;
-    }
-    Ok(session)
-}
-
-/// What was moved is in the record of the run.
-fn complete_record(session: &Session<Settled>) -> Result<(), Failure> {
-    fill_gaps(session.vault())
-        .map_err(|error| Failure::system("could not complete the record").because(error))
 }
 
 /// Files, index and HEAD go back to before the run; task files that no checkpoint reaches go along.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::entry::Departure;
+use super::departure::Departure;
 use super::gaps::fill_gaps;
 use super::start::{outside_of_last, recorded};
 use super::{REPAIR_TIMEOUT, chain, outside};

@@ -1,12 +1,12 @@
 //! The changes of a repository with the last run of each: what `list` and the changes screen show.
 
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::lookup::{look_at_journal, read_run};
-use crate::engine::REPAIR_TIMEOUT;
 use crate::failure::Failure;
 use crate::records::event::FinishChoice;
 use crate::records::progress::Progress;
@@ -17,8 +17,10 @@ use ralph_plan::summary::{ChangeState, ChangeSummary};
 use ralph_vault::gc::policy::PastRun;
 use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::look::branch_runs;
-use ralph_vault::{BranchPlace, BranchRuns, NewBranch, branch_obstacle};
+use ralph_vault::{BranchPlace, BranchRuns, CheckpointError, NewBranch, branch_obstacle};
+
+/// How long a question to git may take.
+const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The last run of a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -126,9 +128,9 @@ pub fn last_runs(
     let mut found = LastRuns::default();
     let branches = Branches {
         repository,
-        git: repository.git(REPAIR_TIMEOUT),
+        git: repository.git(GIT_TIMEOUT),
         vault,
-        runs: branch_runs(vault)?,
+        runs: BranchRuns::read(vault).map_err(CheckpointError::from)?,
     };
     for past in journal.last_first() {
         if found.has(past) {
@@ -168,7 +170,8 @@ struct Branches<'a> {
 impl Branches<'_> {
     /// Whether work of a run that is over keeps a new run from its branch.
     fn hold_work_of(&self, run: &RunSummary) -> bool {
-        let is_kept = run.finish.is_some_and(FinishChoice::keeps_branch);
+        let is_kept =
+            run.finish.is_some_and(FinishChoice::keeps_branch) && self.repository.has_head();
         let Some(branch) = run.branch.as_ref().filter(|_| is_kept) else {
             return false;
         };

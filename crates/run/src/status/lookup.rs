@@ -125,6 +125,9 @@ impl Watch {
 
     /// Where HEAD is; git may be unable to say it in a repository that an attempt has damaged.
     fn head(&self) -> Option<String> {
+        if !self.repository.has_head() {
+            return None;
+        }
         let git = self.repository.git(REPAIR_TIMEOUT);
         let head = Repository::ask_head(&git, &Refs::new()).ok()?;
         Some(head.shown())

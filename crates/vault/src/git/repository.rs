@@ -254,6 +254,12 @@ impl Repository {
         Ok(Head::Detached { commit })
     }
 
+    /// Whether HEAD is a file that git can read: an attempt that was killed may have left something
+    /// that git would wait for.
+    pub fn has_head(&self) -> bool {
+        self.git_dir.join("HEAD").is_file()
+    }
+
     /// Where HEAD points by git.
     pub fn ask_head(git: &Git, refs: &Refs) -> Result<Head, GitError> {
         let args = ["symbolic-ref", "-q", "HEAD"].map(std::ffi::OsString::from);

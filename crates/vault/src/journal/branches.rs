@@ -1,11 +1,13 @@
 //! Which run made which branch, as far as the journal knows.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::git::object_id::ObjectId;
 use crate::git::repository::short;
 use crate::journal::run_state::{Current, RunState};
-use crate::journal::steps::{Line, MoveIntent, MoveKind, Step};
+use crate::journal::steps::{Line, MoveIntent, MoveKind, Step, read};
+use ralph_base::files::FileError;
 use ralph_base::ids::{RunId, StoryId};
 
 /// The last run of every branch that the journal knows.
@@ -50,6 +52,11 @@ impl BranchRuns {
             run.tip = rewritten.get(&run.run).copied().unwrap_or(run.tip);
         }
         runs
+    }
+
+    /// Reads them from the folder of a vault, without the lock.
+    pub fn read(vault: &Path) -> Result<Self, FileError> {
+        Ok(Self::of(&read(&vault.join("journal"))?))
     }
 
     /// The run that made a branch, by its short name.

@@ -3,14 +3,13 @@
 
 use std::path::Path;
 
-use super::preflight::other_work_trees;
 use super::trial_merge::merge_brings_nothing;
+use super::work_trees::other_work_trees;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository, short};
 use crate::journal::branches::{BranchRun, BranchRuns};
-use crate::look::branch_runs;
 use crate::store::named_after;
 use ralph_base::shell::quoted;
 
@@ -80,7 +79,7 @@ impl Claims<'_> {
     fn foreign(self, branch: &str, tip: ObjectId) -> Result<CheckpointError> {
         for other in other_work_trees(self.repository, self.git)? {
             let name = named_after(&other.folder);
-            let runs = branch_runs(&self.vault.with_file_name(name))?;
+            let runs = BranchRuns::read(&self.vault.with_file_name(name))?;
             if runs.on(branch).is_some_and(|run| run.tip == tip) {
                 return Ok(in_other_work_tree(branch, &other.folder));
             }

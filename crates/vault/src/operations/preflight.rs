@@ -1,15 +1,16 @@
 //! Preflight: everything that would make a run impossible is found before anything is touched.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{CheckpointError, Result};
 use crate::git::index::has_conflicts;
-use crate::git::process::{Git, nul_separated};
+use crate::git::process::Git;
 use crate::git::repository::{Head, Refs, Repository};
 use crate::journal::branches::BranchRuns;
 use crate::operations::claims::{Claims, NewBranch};
 use crate::operations::unstorable_edits::refuse_unstorable_edits;
+use crate::operations::work_trees::refuse_other_work_tree;
 use crate::repo::{Places, Repo};
 use crate::vault::Vault;
 use ralph_base::disk::free_bytes;
@@ -207,54 +208,6 @@ fn is_surely_a_name(branch: &str) -> bool {
     branch.split('/').all(|part| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(is_plain)
     })
-}
-
-pub(super) fn refuse_other_work_tree(
-    repository: &Repository,
-    git: &Git,
-    branch: &str,
-) -> Result<()> {
-    let mut others = other_work_trees(repository, git)?.into_iter();
-    let Some(other) = others.find(|other| other.branch.as_deref() == Some(branch)) else {
-        return Ok(());
-    };
-    let folder = other.folder.display();
-    Err(CheckpointError::refused(
-        format!("`{branch}` is checked out in another work tree: `{folder}`"),
-        format!("switch that one away, or run `ralphtool -C {folder} loop`"),
-    ))
-}
-
-/// Another work tree of the repository.
-pub(super) struct OtherWorkTree {
-    pub folder: PathBuf,
-    /// Short name of the branch HEAD is on there.
-    pub branch: Option<String>,
-}
-
-/// The other work trees of a repository.
-pub(super) fn other_work_trees(repository: &Repository, git: &Git) -> Result<Vec<OtherWorkTree>> {
-    let has_others = repository.common_dir.join("worktrees").exists();
-    if !has_others && repository.git_dir == repository.common_dir {
-        return Ok(Vec::new());
-    }
-    let listing = git.run(["worktree", "list", "--porcelain", "-z"])?;
-    let mut found: Vec<OtherWorkTree> = Vec::new();
-    for line in nul_separated(&listing) {
-        let line = String::from_utf8_lossy(line);
-        if let Some(path) = line.strip_prefix("worktree ") {
-            found.push(OtherWorkTree {
-                folder: path.into(),
-                branch: None,
-            });
-        }
-        let branch = line.strip_prefix("branch refs/heads/");
-        if let (Some(last), Some(branch)) = (found.last_mut(), branch) {
-            last.branch = Some(branch.to_owned());
-        }
-    }
-    found.retain(|other| other.folder != repository.work_tree);
-    Ok(found)
 }
 
 /// A prompt or an editor that asks git for the state of the tree holds the index for a moment.

@@ -4,10 +4,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::preflight::{
-    refuse_lock, refuse_operation, refuse_other_work_tree, wait_for_passing_lock,
-};
+use super::preflight::{refuse_lock, refuse_operation, wait_for_passing_lock};
 use super::standing::Standing;
+use super::work_trees::refuse_other_work_tree;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
 use crate::git::process::Git;
