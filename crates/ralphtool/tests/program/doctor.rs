@@ -634,10 +634,10 @@ fn the_verdict_on_a_gate_without_its_script_is_that_of_a_run() {
         let doctor = sandbox.run(&["doctor"]).ends_with(code).stdout;
         let finding = match hint {
             Some(hint) => format!(
-                "✗ gates       `{script}` cannot run: there is no executable `{script}`\n              → {hint}\n"
+                "✗ gates          `{script}` cannot run: there is no executable `{script}`\n                 → {hint}\n"
             ),
             None => format!(
-                "! gates       `{script}`: there is no executable `{script}` yet\n              → a story must write it\n"
+                "! gates          `{script}`: there is no executable `{script}` yet\n                 → a story must write it\n"
             ),
         };
         assert!(doctor.contains(&finding), "{doctor}");
@@ -657,7 +657,7 @@ fn a_branch_that_is_in_the_way_of_a_change_is_named() {
         sandbox.git(&format!("branch {branch}"));
         let doctor = sandbox.run(&["doctor"]).ends_with(2).stdout;
         assert!(
-            doctor.contains(&format!("✗ source      {message}\n")),
+            doctor.contains(&format!("✗ plan           {message}\n")),
             "{doctor}"
         );
         sandbox.run(&["loop", "c"]).ends_with(2);

@@ -79,7 +79,7 @@ fn a_pipe_that_hides_a_red_gate_is_reported_wherever_a_run_is_prepared() {
     let warning = "the exit code of a pipe is that of its last program: `false` may fail unnoticed";
     let hint = "start the line with `set -o pipefail;` (bash and zsh have it), or drop the pipe";
     let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
-    let finding = format!("! gates       `tests`: {warning}\n              → {hint}\n");
+    let finding = format!("! gates          `tests`: {warning}\n                 → {hint}\n");
     assert!(doctor.contains(&finding), "{doctor}");
     let told = format!("gate `tests`: {warning}; {hint}");
     let dry = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0).stderr;

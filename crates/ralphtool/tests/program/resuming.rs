@@ -140,6 +140,18 @@ fn uncommitted_changes_go_along_or_stop_the_switch_as_in_git() {
 }
 
 #[test]
+fn an_ignored_file_in_the_way_is_not_overwritten_by_a_switch_back() {
+    let sandbox = first_story_done();
+    sandbox.git("switch -q main");
+    sandbox.write(".git/info/exclude", "story-1.txt\n");
+    sandbox.write("story-1.txt", "mine");
+    for args in [&["loop", "c"][..], &["loop", "c", "--dry-run"]] {
+        has(&refused(&sandbox, args), "story-1.txt");
+    }
+    assert_eq!(sandbox.read("story-1.txt"), "mine");
+}
+
+#[test]
 fn a_branch_that_is_gone_is_not_replaced_by_doing_its_work_again() {
     let sandbox = first_story_done();
     let tip = sandbox.git("rev-parse HEAD");
@@ -800,7 +812,7 @@ fn the_list_means_the_run_that_a_start_resumes() {
     sandbox.run(&["undo"]).ends_with(0);
     assert_eq!(listed(&sandbox), "story done, 1 warning, kept");
     let status = sandbox.run(&["status"]).ends_with(0).stdout;
-    has(&status, "the story is done; branch kept");
+    has(&status, "story 1 is done; branch kept");
 }
 
 #[test]

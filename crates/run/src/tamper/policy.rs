@@ -1,8 +1,8 @@
 //! What follows from a finding: nothing, a warning, or a failed attempt.
 
 use super::{Finding, Severity, TamperCheck};
-use crate::records::outcome::FailureKind;
 use crate::settings::Settings;
+use ralph_vault::outcome::FailureKind;
 
 /// What follows from findings, and where work is expected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

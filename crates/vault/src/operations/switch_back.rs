@@ -1,7 +1,8 @@
 //! Back to the branch of a run: the user has switched away, and the run is to be resumed. Git does
 //! it, by its own rule: what is not committed stays where it is, or nothing is changed.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::preflight::{refuse_lock, refuse_operation, wait_for_passing_lock};
@@ -9,7 +10,7 @@ use super::standing::Standing;
 use super::work_trees::refuse_other_work_tree;
 use crate::error::{CheckpointError, Result};
 use crate::git::object_id::ObjectId;
-use crate::git::process::Git;
+use crate::git::process::{Git, nul_separated};
 use crate::git::repository::{Head, Repository, short};
 use crate::journal::run_state::Current;
 use crate::vault::Vault;
@@ -93,7 +94,7 @@ impl Vault {
 
     /// Has git switch; its reason where it does not.
     fn switch(&mut self, args: &[&str]) -> Result<std::result::Result<(), String>> {
-        let all = ["switch", "--quiet"]
+        let all = ["switch", "--quiet", "--no-overwrite-ignore"]
             .into_iter()
             .chain(args.iter().copied());
         let all: Vec<OsString> = all.map(OsString::from).collect();
@@ -129,10 +130,39 @@ pub fn switch_obstacle(repository: &Repository, git: &Git, standing: &Standing) 
     )?;
     let args = ["read-tree", "--dry-run", "-m", "-u", "HEAD", &full];
     let output = git.output(&args.map(OsString::from), &[])?;
-    if output.status.success() {
-        return Ok(());
+    let reason = if output.status.success() {
+        // That overwrites what git ignores; a switch must not.
+        overwritten(repository, &git, &full)?
+    } else {
+        Some(output.stderr)
+    };
+    match reason {
+        Some(reason) => Err(in_the_way(&run.change, head, &run.branch, &reason)),
+        None => Ok(()),
     }
-    Err(in_the_way(&run.change, head, &run.branch, &output.stderr))
+}
+
+/// A file that a switch to a branch would create, and that is there already.
+fn overwritten(repository: &Repository, git: &Git, branch: &str) -> Result<Option<String>> {
+    let args = [
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--diff-filter=A",
+        "HEAD",
+        branch,
+    ];
+    let output = git.output(&args.map(OsString::from), &[])?;
+    let mut paths = nul_separated(&output.stdout);
+    let found = paths.find(|path| {
+        let path = repository.work_tree.join(OsStr::from_bytes(path));
+        path.symlink_metadata().is_ok()
+    });
+    Ok(found.map(|path| {
+        let path = String::from_utf8_lossy(path);
+        format!("`{path}` would be overwritten")
+    }))
 }
 
 fn gone(change: &str, branch: &str, commit: ObjectId) -> CheckpointError {

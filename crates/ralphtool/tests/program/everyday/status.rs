@@ -182,7 +182,7 @@ fn an_interruption_and_a_story_that_is_done_are_named_once_and_by_name() {
         "{told}"
     );
     assert!(
-        told.contains("  failure   1.1 the program was interrupted\n"),
+        told.contains("  last failed attempt 1.1: the program was interrupted\n"),
         "{told}"
     );
 }

@@ -164,8 +164,8 @@ fn f09_the_doctor_names_a_filter_whose_program_is_missing() {
     );
     let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
     let expected = "\
-! filters     the git filter `lfs` cannot run: `git-lfs-of-a-test`: command not found
-              → install Git LFS: a story that changes a file like `data.bin` cannot be committed
+! filters        the git filter `lfs` cannot run: `git-lfs-of-a-test`: command not found
+                 → install Git LFS: a story that changes a file like `data.bin` cannot be committed
 ";
     assert!(doctor.contains(expected), "{doctor}");
     sandbox.write(".gitattributes", "");
