@@ -665,7 +665,7 @@ fn a_branch_that_is_in_the_way_of_a_change_is_named() {
         sandbox.write("openspec/changes/d/tasks.md", sandbox::TASKS);
         let doctor = sandbox.run(&["doctor"]).ends_with(0).stdout;
         assert!(
-            doctor.contains(&format!("! source      {message}\n")),
+            doctor.contains(&format!("! plan           {message}\n")),
             "{doctor}"
         );
         sandbox.run(&["loop", "d"]).ends_with(0);
