@@ -6,7 +6,7 @@ pub mod gather;
 
 use crate::engine::prepare::refuse_template;
 use crate::failure::{Failure, chain};
-use crate::words::counted;
+use crate::words::uncommitted;
 use ralph_base::size::SizeLimit;
 use ralph_plan::change::{Change, StoryState};
 use ralph_vault::git::status::TreeState;
@@ -101,23 +101,10 @@ pub(crate) fn about_guarded(tree: &TreeState, largest_file: SizeLimit) -> Vec<Re
 
 /// What a new run does with the tree it finds.
 pub(crate) fn about_dirty(tree: &TreeState) -> Option<Remark> {
-    let counts = [
-        (tree.staged, "staged"),
-        (tree.changed, "changed"),
-        (tree.untracked.len(), "untracked"),
-    ];
-    let parts: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| counted(*count, &format!("{what} file")))
-        .collect();
-    if parts.is_empty() {
-        return None;
-    }
+    let files = uncommitted(tree)?;
     Some(Remark::tells(format!(
-        "uncommitted: {}; the first commit of the branch has them, and only cleanup and abandon \
-         make them uncommitted again",
-        parts.join(", ")
+        "uncommitted: {files}; a commit on the branch will have them, and only cleanup and abandon \
+         make them uncommitted again"
     )))
 }
 
@@ -187,7 +174,7 @@ mod tests {
             .collect()
     }
 
-    const THEN: &str = "the first commit of the branch has them, and only cleanup and abandon \
+    const THEN: &str = "a commit on the branch will have them, and only cleanup and abandon \
         make them uncommitted again";
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 
+use ralph_vault::git::status::TreeState;
+
 pub use ralph_base::allowance::rounded_dollars as cost;
 
 /// Names in backticks with commas between them.
@@ -86,4 +88,19 @@ pub(crate) fn in_ms(duration: Duration) -> u64 {
 /// The time between two moments; none where the clock went back.
 pub(crate) fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}
+
+/// The files of a work tree that are not committed: `1 changed file, 2 untracked files`.
+pub(crate) fn uncommitted(tree: &TreeState) -> Option<String> {
+    let counts = [
+        (tree.staged, "staged"),
+        (tree.changed, "changed"),
+        (tree.untracked.len(), "untracked"),
+    ];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| counted(*count, &format!("{what} file")))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }

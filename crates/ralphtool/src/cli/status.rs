@@ -18,6 +18,7 @@ use crate::ui::style::{Paint, STRONG, WARN, of_outcome};
 use crate::ui::text::{clean, truncate};
 use crate::ui::words;
 use ralph_run::failure::Failure;
+use ralph_run::records::event::FinishChoice;
 use ralph_run::records::state::{RunState, with_finish};
 use ralph_run::status::lookup::Watch;
 use ralph_run::status::{Activity, Status};
@@ -251,7 +252,9 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
         return facts;
     };
     facts.push(("run", clean(&run.0)));
-    facts.extend(status.branch.iter().map(|it| ("branch", clean(it))));
+    let is_kept = status.finish.is_none_or(FinishChoice::keeps_branch);
+    let branch = status.branch.iter().filter(|_| is_kept);
+    facts.extend(branch.map(|it| ("branch", clean(it))));
     if status.stories.total > 0 {
         facts.push(("stories", status.stories.in_words()));
     }

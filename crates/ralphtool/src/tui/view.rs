@@ -181,7 +181,8 @@ fn question(app: &App, confirmation: Confirmation) -> Choice {
         Confirmation::Fresh => (
             "Start over?",
             "There is a run of this change. A new one starts from where that one began, and takes \
-             its branch; `ralphtool undo` restores the old run."
+             its branch. On that branch, what is not committed is saved with the old run. \
+             `ralphtool undo` restores both."
                 .to_owned(),
         ),
         Confirmation::Ending(choice) => {

@@ -100,6 +100,16 @@ fn abandon_restores_everything_exactly_and_undo_reverts_it() {
 }
 
 #[test]
+fn status_after_an_abandon_names_no_branch_and_a_new_run() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    ok(&sandbox, &["finish", "--abandon"]);
+    let status = ok(&sandbox, &["status"]);
+    assert!(!status.contains("  branch"), "{status}");
+    has(&status, "ralphtool run c     starts a new run");
+}
+
+#[test]
 fn abandon_of_a_finished_run_moves_later_edits_to_the_vault() {
     let sandbox = dirty();
     let before = seen(&sandbox);

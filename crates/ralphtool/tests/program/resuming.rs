@@ -480,6 +480,28 @@ fn what_a_fresh_start_leaves_is_said_as_it_was() {
 }
 
 #[test]
+fn a_fresh_start_says_what_it_saves_of_the_users() {
+    let sandbox = first_story_done();
+    sandbox.write("a.txt", "mine");
+    sandbox.write("notes.txt", "mine");
+    let dry = sandbox.run(&["loop", "c", "--fresh", "--dry-run"]);
+    has(
+        &dry.ends_with(0).stdout,
+        "`ralphtool undo` restores it, and what is not committed now",
+    );
+    let output = sandbox.run(&["loop", "c", "--fresh"]).ends_with(0).stdout;
+    has(
+        &output,
+        "`ralphtool undo` returns to it and restores what was not committed: 1 changed file, 1 \
+         untracked file",
+    );
+    assert!(!sandbox.exists("notes.txt"));
+    sandbox.run(&["undo"]).ends_with(0);
+    assert_eq!(sandbox.read("notes.txt"), "mine");
+    assert_eq!(sandbox.read("a.txt"), "mine");
+}
+
+#[test]
 fn an_undo_of_a_fresh_start_can_be_undone() {
     let sandbox = first_story_done();
     sandbox.run(&["loop", "c", "--fresh"]).ends_with(0);

@@ -11,12 +11,16 @@ use crate::failure::Failure;
 use crate::records::event::{Event, Outcome, Record};
 use crate::records::file;
 use crate::records::progress::Progress;
+use crate::words::uncommitted;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_base::shell::quoted;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_vault::git::process::Git;
 use ralph_vault::git::repository::Repository;
-use ralph_vault::{Failed, HeadPlace, Leaving, OpenRun, RunPlace, Session, Settled, Standing};
+use ralph_vault::git::status::tree_state;
+use ralph_vault::{
+    CheckpointError, Failed, HeadPlace, Leaving, OpenRun, RunPlace, Session, Settled, Standing,
+};
 
 /// How an earlier run is treated. By default a run of the same change is resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -244,7 +248,9 @@ impl OpenVault {
             wanted,
             on_top,
         };
-        let done = match fresh.leaving(&standing)? {
+        let leaving = fresh.leaving(&standing)?;
+        let tree = tree_state(fresh.git, &repository.work_tree).map_err(CheckpointError::from)?;
+        let done = match leaving {
             Leaving::Over => return Ok(self),
             Leaving::Keep => {
                 self.session = keep(self.session)?;
@@ -254,10 +260,13 @@ impl OpenVault {
                 if !place.is_open() {
                     self.session.reopen_kept()?;
                 }
+                let saved = uncommitted(&tree)
+                    .map(|files| format!(" and restores what was not committed: {files}"));
                 self.session = start_over(self.session, last)?;
                 format!(
                     "returned to where it began; its branch `{branch}` is kept, and `ralphtool undo` \
-                     returns to it"
+                     returns to it{}",
+                    saved.unwrap_or_default()
                 )
             }
         };

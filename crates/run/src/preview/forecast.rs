@@ -224,9 +224,15 @@ impl Forecast {
             Some(standing) if self.goes_back() => &standing.left.original,
             _ => &self.head,
         };
+        let uncommitted = if self.goes_back() {
+            ", and what is not committed now"
+        } else {
+            ""
+        };
         match self.runs.on(branch).filter(|_| self.mode.fresh) {
             Some(earlier) => format!(
-                "`{branch}` from `{from}`: starts the run {} over ({}); `ralphtool undo` restores it",
+                "`{branch}` from `{from}`: starts the run {} over ({}); `ralphtool undo` restores \
+                 it{uncommitted}",
                 earlier.run,
                 earlier.stories_done()
             ),

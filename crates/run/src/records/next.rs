@@ -160,10 +160,14 @@ fn look(progress: &Progress) -> Vec<NextStep> {
 fn start_again(progress: &Progress) -> Option<NextStep> {
     let story = first_open(progress)?;
     let change = progress.header.as_ref().map(|it| word(&it.change))?;
-    Some(NextStep::new(
-        format!("ralphtool run {change}"),
-        format!("continues with story {}", story.id),
-    ))
+    let finish = progress.finish.as_ref().map(|it| it.choice);
+    let why = if finish == Some(FinishChoice::Abandon) {
+        // Its stories are open again.
+        "starts a new run".to_owned()
+    } else {
+        format!("continues with story {}", story.id)
+    };
+    Some(NextStep::new(format!("ralphtool run {change}"), why))
 }
 
 /// A name as one word of a shell.

@@ -82,8 +82,8 @@ fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timest
         lines.extend(reason(it, columns, room));
     }
     if is_over_without_success(&attempt.state) {
-        let hint = Span::styled("  Enter shows what it had changed", DIM);
-        lines.push(Line::from(hint));
+        let hint = wrap::styled("  Enter shows what it had changed", DIM);
+        lines.extend(wrap::wrap(&hint, columns, 2));
     }
     lines.push(Line::default());
     lines

@@ -150,8 +150,8 @@ async fn files_in_the_tree_are_reported() {
         ),
         (
             Weight::Tells,
-            "uncommitted: 1 staged file, 1 changed file, 1 untracked file; the first commit of \
-             the branch has them, and only cleanup and abandon make them uncommitted again",
+            "uncommitted: 1 staged file, 1 changed file, 1 untracked file; a commit on \
+             the branch will have them, and only cleanup and abandon make them uncommitted again",
         ),
     ];
     assert_eq!(
