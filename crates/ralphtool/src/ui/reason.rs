@@ -25,7 +25,7 @@ pub(crate) fn brief(kind: FailureKind, reason: &str) -> String {
     }
 }
 
-/// At most so many lines of why a run ended.
+/// Why a run ended, in at most `most` lines.
 pub(crate) fn of_run(outcome: &Outcome, most: usize) -> Vec<String> {
     let reason = outcome.reason().unwrap_or_default();
     match outcome {
@@ -34,7 +34,7 @@ pub(crate) fn of_run(outcome: &Outcome, most: usize) -> Vec<String> {
     }
 }
 
-/// At most so many lines of a reason. A gate and an agent that crashed say at the end what is wrong,
+/// A reason in at most `most` lines. A gate and an agent that crashed say at the end what is wrong,
 /// everything else at its beginning.
 pub(crate) fn shortened(kind: FailureKind, reason: &str, most: usize) -> Vec<String> {
     let mut lines = clean_lines(reason);

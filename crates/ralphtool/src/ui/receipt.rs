@@ -139,7 +139,7 @@ fn top_reason(receipt: &Receipt) -> Vec<String> {
     words::head_and_tail(lines, TOP_REASON_LINES)
 }
 
-/// Why an attempt failed, in at most so many lines.
+/// Why an attempt failed, in a few lines.
 fn reason_lines(attempt: &AttemptReceipt, most: usize) -> Vec<String> {
     let why = attempt.kind.zip(attempt.reason.as_deref());
     why.map(|(kind, why)| reason::shortened(kind, why, most))

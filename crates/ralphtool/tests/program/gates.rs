@@ -116,7 +116,7 @@ fn a_gate_that_cannot_run_on_the_checkpoint_ends_the_run_with_everything_as_it_w
         ] {
             assert!(said.contains(&part), "{said}");
         }
-        // Nobody finished the run.
+        // The run was not finished.
         assert!(!said.contains("ralphtool undo"), "{said}");
         assert_eq!(sandbox.events_named("attempt_started").len(), 0);
         assert_eq!(sandbox.branch(), "main");

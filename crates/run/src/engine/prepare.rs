@@ -203,7 +203,7 @@ struct Beginning {
     id: RunId,
     branch: String,
     resumption: Option<Resumption>,
-    /// What the user should be told of it.
+    /// What the user should know about it.
     said: Vec<Event>,
 }
 
@@ -368,7 +368,7 @@ fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
 }
 
 /// Refuses stories that are to be run and whose tasks are still those that `ralphtool new` wrote: an
-/// agent would be paid for work that nobody has described.
+/// agent would be paid for work that is not described.
 pub fn refuse_template(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
     let asked = only.and_then(|only| change.story(only));
     let unwritten = match asked {

@@ -240,7 +240,7 @@ impl Forecast {
         }
     }
 
-    /// What becomes of a run of another change.
+    /// What happens to a run of another change.
     fn left_other(&self) -> String {
         match (&self.standing, &self.leaving) {
             (Some(standing), Some(Leaving::GoBack(_) | Leaving::Keep)) => format!(

@@ -83,7 +83,7 @@ pub fn with_switch(mut steps: Vec<NextStep>, branch: &str) -> Vec<NextStep> {
     steps
 }
 
-/// Whether a gate could not run before anything was tried: then nobody finished the run.
+/// Whether a gate could not run before anything was tried: then there is no finish to undo.
 fn is_untried(progress: &Progress) -> bool {
     let is_broken = matches!(progress.outcome(), Some(Outcome::GateBroken { .. }));
     is_broken && progress.attempts == 0

@@ -40,7 +40,7 @@ pub struct PreparedMove {
     pub outline: Outline,
 }
 
-/// What becomes of a branch.
+/// How a branch changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchChange {
     /// Short name.

@@ -89,7 +89,7 @@ fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timest
     lines
 }
 
-/// Why an attempt failed, in so many rows: the first line, which says what failed, and the end, which
+/// Why an attempt failed, in the given rows: the first line, which says what failed, and the end, which
 /// says why.
 fn reason(failed: &AttemptFailed, columns: usize, rows: usize) -> Vec<Line<'static>> {
     let wrapped = |text: &String| wrap::wrap(&Line::from(format!("  {text}")), columns, 2);

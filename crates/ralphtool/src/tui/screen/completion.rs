@@ -378,7 +378,7 @@ fn why(run: &Run) -> Vec<Line<'static>> {
     lines
 }
 
-/// More about why the run ended: what failed, and the end, in at most so many lines.
+/// More about why the run ended: what failed, and the end, in a few lines.
 fn reason(run: &Run, most: usize) -> Vec<Line<'static>> {
     let is_above = matches!(run.over, Some(RunOver::Failed(_)));
     let Some(outcome) = run.progress.outcome().filter(|_| !is_above) else {

@@ -371,7 +371,7 @@ struct Areas {
 }
 
 impl Areas {
-    /// The parts of a screen; the settings want so many rows.
+    /// The parts of a screen; the settings have the given number of rows.
     fn of(area: Rect, wanted: u16, beside: [usize; 2]) -> Self {
         let [title, body] = Layout::vertical([Length(1), Min(1)]).areas(area);
         let mut others = Vec::new();

@@ -365,7 +365,7 @@ fn next_line(progress: &Progress, finish: &Finished) -> Line<'static> {
         spans.push(Span::styled(" · ", DIM));
     }
     if progress.attempts == 0 && finish.choice == FinishChoice::Abandon {
-        // Nobody finished the run, and there is no work to restore.
+        // The run was not finished, and there is no work to restore.
         return Line::default();
     }
     spans.push(Span::styled("u", KEY));

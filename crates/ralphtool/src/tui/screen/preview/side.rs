@@ -85,7 +85,7 @@ impl Side {
         self.selected.as_ref().is_none_or(|it| it.len() < height)
     }
 
-    /// The lines that fit into so many rows, and where the cursor of an input is among them.
+    /// The lines that fit into the given rows, and where the cursor of an input is among them.
     pub(super) fn window(
         self,
         height: usize,

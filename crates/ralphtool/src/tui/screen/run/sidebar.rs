@@ -20,7 +20,7 @@ use ralph_run::records::progress::{
 /// From this width of the list on, a story's cost is shown, too.
 const ROOM_FOR_COST: usize = 38;
 
-/// A story's last failure is shown in its row if so many columns are free beside the title.
+/// A story's last failure is shown in its row if this many columns are free beside the title.
 const LEAST_FAILURE: usize = 10;
 
 /// How many rows the full title of a story gets.
