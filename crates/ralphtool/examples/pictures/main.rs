@@ -79,7 +79,7 @@ fn walk(terminal: &mut Terminal, project: &Project, album: &Path) -> Result<()> 
     save(terminal, album, "changes")?;
 
     terminal.key(Key::Enter);
-    terminal.waits_for("1.1");
+    terminal.waits_for("Run: ready");
     save(terminal, album, "preview")?;
 
     terminal.keys("r");
