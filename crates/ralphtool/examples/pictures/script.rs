@@ -83,8 +83,11 @@ impl Agent {
 
     fn policy(&mut self) -> Result<()> {
         self.say("I read the proposal and the specs first.")?;
-        self.read("openspec/changes/add-retry/proposal.md", 612)?;
-        self.read("src/client.rs", CLIENT.len())?;
+        self.read(
+            "openspec/changes/add-retry/proposal.md",
+            "Client::get, and most of them forget Retry-After.",
+        )?;
+        self.read("src/client.rs", CLIENT)?;
         self.write("src/policy.rs", POLICY)?;
         self.bash("cargo test", GREEN, false)?;
         self.tick("1.")?;
@@ -93,7 +96,7 @@ impl Agent {
 
     fn client_carelessly(&mut self) -> Result<()> {
         self.say("The policy is there, so the client only has to ask it.")?;
-        self.read("src/policy.rs", POLICY.len())?;
+        self.read("src/policy.rs", POLICY)?;
         self.write("src/client.rs", CARELESS)?;
         self.tick("2.")?;
         self.end(0.42)
@@ -104,7 +107,7 @@ impl Agent {
             "A `POST` must never be sent twice, so **the method counts**, too. \
              I look at what decides about sending again.",
         )?;
-        self.read("src/client.rs", CLIENT.len())?;
+        self.read("src/client.rs", CLIENT)?;
         self.bash(
             "rg -n 'enum Method' src",
             "src/lib.rs:9:pub enum Method {\n",
@@ -140,9 +143,10 @@ impl Agent {
         self.assistant(&json!({"type": "text", "text": text}))
     }
 
-    fn read(&mut self, path: &str, bytes: usize) -> Result<()> {
+    /// Reads a file with this text.
+    fn read(&mut self, path: &str, text: &str) -> Result<()> {
         self.tool("Read", &json!({"file_path": here(path)?}))?;
-        Self::answer(&"x".repeat(bytes), false)
+        Self::answer(text, false)
     }
 
     fn bash(&mut self, command: &str, answer: &str, is_error: bool) -> Result<()> {
