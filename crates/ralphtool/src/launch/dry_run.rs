@@ -67,17 +67,21 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
         return Err(nothing_to_resume(done));
     }
     let stories = planned(change, &forecast, request.flags.story.as_deref());
+    let start = PlannedStart::of(request, change, &forecast);
     if request.flags.json {
-        return output::json(&Plan::of(change, &forecast, settings, &stories));
+        return output::json(&Plan::of(change, &forecast, &start, settings, &stories));
     }
     let is_verbose = request.flags.verbosity() == Verbosity::Verbose;
     output::page(context, |page| {
-        let what = match &forecast.entry {
-            Ok(Entry::DoneOnBranch(done)) => return page.line(clean(&all_done(done))),
-            Ok(Entry::Resume) => "the run of `{}` would be resumed; nothing is touched",
-            _ => "`{}` would be run; nothing is touched",
+        let name = clean(&change.name);
+        let what = match &start {
+            PlannedStart::Nothing(why) => return page.line(clean(why)),
+            PlannedStart::Resume => {
+                format!("the run of `{name}` would be resumed; nothing is touched")
+            }
+            PlannedStart::Begin => format!("`{name}` would be run; nothing is touched"),
         };
-        page.styled(STRONG, what.replace("{}", &clean(&change.name)));
+        page.styled(STRONG, what);
         page.facts(&facts(&forecast, settings), 10);
         write_stories(page, &stories);
         write_settings(page, settings, is_verbose);
@@ -93,6 +97,40 @@ fn planned<'a>(change: &'a Change, forecast: &Forecast, only: Option<&str>) -> V
     let is_asked = |it: &&Story| only.is_none_or(|only| it.id.0 == only);
     let stories = change.stories.iter().filter(is_left);
     stories.filter(is_asked).collect()
+}
+
+/// What the start would do.
+enum PlannedStart {
+    Begin,
+    Resume,
+    /// No story is left, for this reason.
+    Nothing(String),
+}
+
+impl PlannedStart {
+    fn of(request: &RunRequest<'_>, change: &Change, forecast: &Forecast) -> Self {
+        // `resume` may still have its gates at the end to run.
+        let is_last = matches!(request.change, ChangeSelector::LastRun);
+        let is_over = change.next_open().is_none() && !is_last && !request.mode.fresh;
+        match &forecast.entry {
+            Ok(Entry::DoneOnBranch(done)) => Self::Nothing(all_done(done)),
+            _ if is_over => {
+                let tally = change.story_tally();
+                Self::Nothing(words::nothing_left(&change.name, tally.done, tally.total))
+            }
+            Ok(Entry::Resume) => Self::Resume,
+            _ => Self::Begin,
+        }
+    }
+
+    /// The word for it in JSON.
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Resume => "resume",
+            Self::Nothing(_) => "nothing",
+        }
+    }
 }
 
 /// What a run would do, for a program.
@@ -132,17 +170,20 @@ struct PlannedSetting {
 }
 
 impl Plan {
-    fn of(change: &Change, forecast: &Forecast, settings: &Settings, stories: &[&Story]) -> Self {
-        let (start, stories) = match &forecast.entry {
-            Ok(Entry::DoneOnBranch { .. }) => ("nothing", &[][..]),
-            Ok(Entry::Resume) => ("resume", stories),
-            _ => ("begin", stories),
-        };
+    fn of(
+        change: &Change,
+        forecast: &Forecast,
+        start: &PlannedStart,
+        settings: &Settings,
+        stories: &[&Story],
+    ) -> Self {
+        let is_nothing = matches!(start, PlannedStart::Nothing(_));
+        let stories = if is_nothing { &[] } else { stories };
         let gates = settings.gates.value.iter();
         let lines = settings.lines().into_iter();
         Self {
             change: change.name.clone(),
-            start,
+            start: start.word(),
             branch: forecast.branch.clone(),
             agents: settings.agent.value.names().to_vec(),
             attempts_per_story: attempts(settings),

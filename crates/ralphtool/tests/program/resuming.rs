@@ -264,6 +264,8 @@ fn a_change_whose_run_is_done_is_not_done_again() {
         nothing.stdout,
         "`c`: nothing left to do, 2 stories done\n  ! no gates: the agent's word is the only check\n"
     );
+    let dry = sandbox.run(&["loop", "c", "--dry-run"]).ends_with(0);
+    assert_eq!(dry.stdout, "`c`: nothing left to do, 2 stories done\n");
     sandbox.git("switch -q main");
     let before = seen(&sandbox);
     let output = sandbox.run(&["loop", "c"]).ends_with(0);
