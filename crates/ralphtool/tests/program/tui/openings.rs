@@ -109,7 +109,7 @@ fn an_interrupted_run_is_resumed() {
     let mut terminal = open(&sandbox, &[]);
     terminal.waits_for("interrupted → resume");
     terminal.key(Key::Enter);
-    terminal.waits_for("1.1 Do a");
+    terminal.waits_for("Run: ready");
     terminal.keys("r");
     terminal.waits_for("2 of 2 stories done");
     chooses(&terminal, "c", "Changes ready on main (uncommitted)");

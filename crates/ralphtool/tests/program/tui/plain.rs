@@ -89,7 +89,7 @@ fn without_colours_no_cell_has_one() {
     };
     is_plain("ready");
     terminal.keys("\r");
-    is_plain("1.1 Do a");
+    is_plain("Run: ready");
     terminal.keys("?");
     is_plain("╭ Keys ");
     terminal.keys("?");

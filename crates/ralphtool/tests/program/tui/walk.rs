@@ -37,7 +37,7 @@ fn a_change_is_picked_run_and_finished_on_the_screen() {
     terminal.key(Key::Enter);
 
     // Preview.
-    terminal.waits_for("1.1 Do a");
+    terminal.waits_for("Run: ready");
     terminal.key(Key::Tab);
     terminal.waits_for_no("1.1 Do a");
     terminal.keys("5");
