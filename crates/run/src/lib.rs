@@ -24,6 +24,7 @@
 //! | [`history`], [`receipt`], [`learnings`] | past runs, what one did, and the notes agents keep for a change |
 //! | [`engine`] | repair, prepare, then the loop that performs the effects |
 //! | [`status`], [`preview`] | the run at hand, and a run to come |
+//! | [`check`] | what is weak in a plan and its gates |
 //! | [`finishing`] | finish, undo and rewind |
 //! | [`doctor`], [`init`] | help with the first run |
 //!
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod check;
 pub mod doctor;
 pub mod engine;
 pub mod failure;
