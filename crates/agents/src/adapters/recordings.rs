@@ -350,6 +350,7 @@ fn in_short(events: &[AgentEvent], end: &StreamEnd) -> String {
         (None, TurnEnd::Ended) => "ended".to_owned(),
         (Some(Promise::Complete), TurnEnd::Ended) => "COMPLETE".to_owned(),
         (Some(Promise::Failed(reason)), TurnEnd::Ended) => format!("FAILED {reason}"),
+        (Some(Promise::Blocked(question)), TurnEnd::Ended) => format!("BLOCKED {question}"),
     };
     let usage = end.usage;
     let _ = write!(

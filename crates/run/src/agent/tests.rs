@@ -8,7 +8,7 @@ use pretty_assertions::assert_eq;
 use super::{Agent, Program, Work, environment, find_program};
 use crate::settings::Variable;
 use crate::settings::agents::{CommandSettings, PromptBy};
-use ralph_agents::adapters::{self, ADAPTERS};
+use ralph_agents::adapters::{self, ADAPTERS, Role, SessionArg};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId, StoryId};
 use ralph_process::EnvChange;
@@ -25,7 +25,10 @@ fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
         root: Path::new("/repo"),
         learnings: Path::new("/vault/learnings.md"),
         transcript: Path::new("/vault/2.1"),
+        git_trace: Path::new("/vault/2.1/git"),
         prompt: "Do it.",
+        session: SessionArg::New { id: None },
+        role: Role::Worker,
     })
 }
 
@@ -62,6 +65,8 @@ fn mine(words: &[&str], prompt: PromptBy, cwd: Option<&str>) -> Agent {
     Agent {
         program: Program::Command(CommandSettings {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
+            resume: None,
+            review: None,
             prompt,
             output: Output::Text,
             cwd: cwd.map(str::to_owned),
@@ -186,6 +191,7 @@ fn an_agent_is_told_about_its_work_and_not_about_others() {
             "RALPHTOOL_LEARNINGS=/vault/learnings.md",
             "RALPHTOOL_PROMPT=/vault/2.1/prompt.md",
             "GIT_TRACE2_EVENT=/vault/2.1/git",
+            "-RALPHTOOL_SESSION",
         ]
         .map(str::to_owned),
     );

@@ -11,6 +11,7 @@ use crate::learnings::file::newest;
 use crate::machine::{AgentRequest, AgentStart, Answer, Ticket};
 use crate::prompt::{PromptInput, prompt};
 use crate::records::event::Event;
+use ralph_agents::adapters::{Role, SessionArg};
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::StoryId;
@@ -104,6 +105,7 @@ impl Engine {
         }
         let started = self.take_session::<AtCheckpoint>()?.start_attempt(attempt);
         self.put_session(NOT_STARTED, started.map(|session| (session, ())))?;
+        let session = agent.new_session_id();
         let work = Work {
             run: &self.id,
             attempt,
@@ -111,7 +113,12 @@ impl Engine {
             root: &self.repository.work_tree,
             learnings: &learnings,
             transcript: &folder,
+            git_trace: &folder.join("git"),
             prompt: &text,
+            session: SessionArg::New {
+                id: session.as_deref(),
+            },
+            role: Role::Worker,
         };
         let process = agent.process(work).map_err(not_started)?;
         let process = self.supervisors.start(process).await.map_err(not_started)?;

@@ -113,6 +113,10 @@ impl AttemptFailure {
         }
     }
 
+    fn blocked(question: &str) -> Self {
+        Self::failed(&format!("the agent asks: {question}"))
+    }
+
     fn failed(reason: &str) -> Self {
         if reason.trim().is_empty() {
             let reason = "the agent said FAILED and gave no reason".to_owned();
@@ -178,6 +182,7 @@ pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, At
     match promise {
         Some(Promise::Complete) if !end.is_error => Ok(odd_exit(end.exit)),
         Some(Promise::Failed(reason)) if !end.is_error => Err(AttemptFailure::failed(reason)),
+        Some(Promise::Blocked(question)) if !end.is_error => Err(AttemptFailure::blocked(question)),
         promise => Err(broken_off(end, promise)),
     }
 }
@@ -199,6 +204,7 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {
         (Some(Trouble::Limit(limit)), _) => return AttemptFailure::limit(limit),
         (Some(Trouble::Overflow(message)), _) => return AttemptFailure::overflow(message),
         (_, Some(Promise::Failed(reason))) => return AttemptFailure::failed(reason),
+        (_, Some(Promise::Blocked(question))) => return AttemptFailure::blocked(question),
         _ => {}
     }
     let ended_well = match end.exit {

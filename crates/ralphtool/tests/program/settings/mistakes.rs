@@ -185,6 +185,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "2:11: the command names no program",
     ),
     (
+        "[agents.a]\ncommand = [\"x\"]\nresume = [\"x\", \"--resume\"]",
+        "1:9: the agent `a` has `resume`, but no known session",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nreview = [\"\"]",
+        "3:10: the command names no program",
+    ),
+    (
         "[agents.a]\nlike = \"missing\"",
         "2:8: `missing` is not one of `claude`",
     ),

@@ -177,6 +177,14 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "custom_agents::a_command_starts_in_its_folder_with_the_environment_it_was_given",
     ),
     (
+        "agents.NAME.resume",
+        "custom_agents::a_command_with_a_place_for_a_session_gets_an_id_for_each",
+    ),
+    (
+        "agents.NAME.review",
+        "custom_agents::every_command_of_an_agent_needs_permission",
+    ),
+    (
         "agents.NAME.like",
         "settings/keys::an_agent_like_a_built_in_one_is_wrapped_and_gets_its_own_model",
     ),
@@ -613,6 +621,7 @@ pub(crate) const NO_SETTINGS: &[&str] = &[
     "RALPHTOOL_REQUIRE_AGENTS",
     "RALPHTOOL_REQUIRE_BWRAP",
     "RALPHTOOL_RUN",
+    "RALPHTOOL_SESSION",
     "RALPHTOOL_STORY",
     "RALPHTOOL_TEST_AGENTS",
     "RALPHTOOL_UNSYNCED_BENCHMARK",
