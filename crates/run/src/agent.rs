@@ -64,9 +64,11 @@ pub struct Work<'a> {
     pub root: &'a Path,
     /// The notes file the agent may add to.
     pub learnings: &'a Path,
-    /// The folder for this process, which must exist: its prompt, `stdout` and `stderr`. Every
-    /// process of an attempt has its own.
+    /// The folder with `stdout` and `stderr`, which must exist. The processes of an attempt add to the
+    /// same files: they share one session.
     pub transcript: &'a Path,
+    /// The file that holds the prompt.
+    pub prompt_file: &'a Path,
     /// The folder where the git commands of the whole attempt are recorded, which must exist.
     pub git_trace: &'a Path,
     /// What the agent is asked.
@@ -78,11 +80,6 @@ pub struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The file that holds the prompt.
-    fn prompt_file(&self) -> PathBuf {
-        self.transcript.join(PROMPT_FILE)
-    }
-
     /// The session's id, where it is known before the agent starts.
     fn session_id(&self) -> Option<&str> {
         match self.session {
@@ -251,7 +248,7 @@ fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
     let label = format!("{}-{}", work.run, work.attempt);
     let notes = work.learnings.parent().unwrap_or(work.learnings);
     placed(text, work.root)
-        .replace("{prompt_file}", &work.prompt_file().to_string_lossy())
+        .replace("{prompt_file}", &work.prompt_file.to_string_lossy())
         .replace(MODEL, model.unwrap_or_default())
         .replace("{change}", work.change)
         .replace("{story}", &work.attempt.story.0)

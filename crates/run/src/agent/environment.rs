@@ -35,7 +35,7 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, is_root: bool) -> Vec<EnvChange
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
         EnvChange::set("RALPHTOOL_CHANGE", work.change),
         EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
-        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
+        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file),
         EnvChange::set("GIT_TRACE2_EVENT", work.git_trace),
     ]);
     env.push(match work.session_id() {

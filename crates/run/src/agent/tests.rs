@@ -25,6 +25,7 @@ fn with_work<T>(look: impl FnOnce(Work<'_>) -> T) -> T {
         root: Path::new("/repo"),
         learnings: Path::new("/vault/learnings.md"),
         transcript: Path::new("/vault/2.1"),
+        prompt_file: Path::new("/vault/2.1/prompt.md"),
         git_trace: Path::new("/vault/2.1/git"),
         prompt: "Do it.",
         session: SessionArg::New { id: None },

@@ -23,6 +23,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "max_retries = -1",
         "1:15: expected a number from 0 to 4294967295",
     ),
+    (
+        "repairs = 1.5",
+        "1:11: expected a whole number, found float",
+    ),
     // Choices and switches.
     (
         "on_finish = \"merge\"",

@@ -11,6 +11,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "max_retries",
         "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
     ),
+    (
+        "repairs",
+        "repairs::without_repairs_a_red_gate_fails_the_attempt_at_once",
+    ),
     ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
         "commit_message",
@@ -289,6 +293,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
             ),
             (
+                "--repairs",
+                "repairs::an_attempt_that_is_not_repaired_is_parked_with_all_its_rounds_and_tried_again",
+            ),
+            (
                 "--agent",
                 "demo::the_demo_agent_writes_one_line_per_story_on_any_other_change",
             ),
@@ -388,6 +396,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         "resume",
         &[
             ("--max-retries", SETS_ITS_KEY),
+            ("--repairs", SETS_ITS_KEY),
             ("--agent", SETS_ITS_KEY),
             ("--model", SETS_ITS_KEY),
             (
