@@ -191,7 +191,55 @@ pub fn version_in(text: &str) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::ADAPTERS;
     use pretty_assertions::assert_eq;
+
+    /// What is started in this role, with the variables that only this role has.
+    fn shown(adapter: &Adapter, session: SessionArg<'_>, role: Role) -> String {
+        let rights = adapter.rights(role);
+        let variables = rights.environment.iter().chain(rights.as_root);
+        let variables: String = variables
+            .map(|(name, value)| format!("{name}={value} "))
+            .collect();
+        let words = adapter.command_line(Some("M"), session, role);
+        format!("{variables}{}\n", words.join(" "))
+    }
+
+    #[test]
+    fn every_agent_is_started_and_continued_in_each_role() {
+        let id = "ID";
+        let mut lines = String::new();
+        for adapter in ADAPTERS {
+            let new = adapter.sessions.takes_id().then_some(id);
+            lines += &format!("\n{}\n", adapter.title);
+            for role in [Role::Worker, Role::Reviewer] {
+                let shell = if adapter.rights(role).has_shell {
+                    "a shell"
+                } else {
+                    "no shell"
+                };
+                lines += &format!("  {role:?}, {shell}\n");
+                let line = shown(adapter, SessionArg::New { id: new }, role);
+                lines += &format!("    new        {line}");
+                lines += &match adapter.sessions.resume {
+                    Some(_) => {
+                        let line = shown(adapter, SessionArg::Continue { id }, role);
+                        format!("    continued  {line}")
+                    }
+                    None => "    cannot be continued\n".to_owned(),
+                };
+            }
+        }
+        insta::assert_snapshot!(lines);
+    }
+
+    #[test]
+    fn an_agent_that_reports_its_session_is_not_given_an_id() {
+        for adapter in ADAPTERS.into_iter().filter(|it| !it.sessions.takes_id()) {
+            let line = |id| adapter.command_line(None, SessionArg::New { id }, Role::Worker);
+            assert_eq!(line(Some("ID")), line(None), "{}", adapter.name);
+        }
+    }
 
     #[test]
     fn a_version_is_found_wherever_it_stands() {
