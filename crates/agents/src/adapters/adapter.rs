@@ -195,42 +195,41 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     /// What is started in this role, with the variables that only this role has.
-    fn shown(adapter: &Adapter, session: SessionArg<'_>, role: Role) -> String {
+    fn started(adapter: &Adapter, session: SessionArg<'_>, role: Role) -> String {
         let rights = adapter.rights(role);
         let variables = rights.environment.iter().chain(rights.as_root);
-        let variables: String = variables
-            .map(|(name, value)| format!("{name}={value} "))
-            .collect();
+        let variables = variables.map(|(name, value)| format!("{name}={value}"));
         let words = adapter.command_line(Some("M"), session, role);
-        format!("{variables}{}\n", words.join(" "))
+        variables.chain(words).collect::<Vec<_>>().join(" ")
+    }
+
+    fn in_role(adapter: &Adapter, role: Role) -> [String; 3] {
+        let id = Some("ID").filter(|_| adapter.sessions.takes_id());
+        let has_shell = adapter.rights(role).has_shell;
+        let shell = if has_shell { "a shell" } else { "no shell" };
+        let new = started(adapter, SessionArg::New { id }, role);
+        let continued = adapter.sessions.resume.map_or_else(
+            || "never".to_owned(),
+            |_| started(adapter, SessionArg::Continue { id: "ID" }, role),
+        );
+        [
+            format!("  {role:?}, {shell}"),
+            format!("    new        {new}"),
+            format!("    continued  {continued}"),
+        ]
     }
 
     #[test]
     fn every_agent_is_started_and_continued_in_each_role() {
-        let id = "ID";
-        let mut lines = String::new();
-        for adapter in ADAPTERS {
-            let new = adapter.sessions.takes_id().then_some(id);
-            lines += &format!("\n{}\n", adapter.title);
-            for role in [Role::Worker, Role::Reviewer] {
-                let shell = if adapter.rights(role).has_shell {
-                    "a shell"
-                } else {
-                    "no shell"
-                };
-                lines += &format!("  {role:?}, {shell}\n");
-                let line = shown(adapter, SessionArg::New { id: new }, role);
-                lines += &format!("    new        {line}");
-                lines += &match adapter.sessions.resume {
-                    Some(_) => {
-                        let line = shown(adapter, SessionArg::Continue { id }, role);
-                        format!("    continued  {line}")
-                    }
-                    None => "    cannot be continued\n".to_owned(),
-                };
-            }
-        }
-        insta::assert_snapshot!(lines);
+        let lines: Vec<String> = ADAPTERS
+            .into_iter()
+            .flat_map(|adapter| {
+                let roles = [Role::Worker, Role::Reviewer];
+                let lines = roles.map(|role| in_role(adapter, role)).into_iter();
+                std::iter::once(adapter.title.to_owned()).chain(lines.flatten())
+            })
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
     }
 
     #[test]
