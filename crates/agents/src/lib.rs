@@ -15,7 +15,7 @@
 //! | [`event_batch`] | how many events reach the user interface |
 //! | [`transcript`] | a stream as a list of entries to show |
 //!
-//! `tests/streams` has recordings of real agents; `adapters/recordings.rs` says what each must come
+//! `tests/streams` has recordings of real agents; `adapters/recordings/table.rs` says what each must come
 //! to. CONTRIBUTING.md explains how to add an agent.
 
 #![forbid(unsafe_code)]

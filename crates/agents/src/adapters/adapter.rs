@@ -191,7 +191,54 @@ pub fn version_in(text: &str) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::ADAPTERS;
     use pretty_assertions::assert_eq;
+
+    /// What is started in this role, with the variables that only this role has.
+    fn started(adapter: &Adapter, session: SessionArg<'_>, role: Role) -> String {
+        let rights = adapter.rights(role);
+        let variables = rights.environment.iter().chain(rights.as_root);
+        let variables = variables.map(|(name, value)| format!("{name}={value}"));
+        let words = adapter.command_line(Some("M"), session, role);
+        variables.chain(words).collect::<Vec<_>>().join(" ")
+    }
+
+    fn in_role(adapter: &Adapter, role: Role) -> [String; 3] {
+        let id = Some("ID").filter(|_| adapter.sessions.takes_id());
+        let has_shell = adapter.rights(role).has_shell;
+        let shell = if has_shell { "a shell" } else { "no shell" };
+        let new = started(adapter, SessionArg::New { id }, role);
+        let continued = adapter.sessions.resume.map_or_else(
+            || "never".to_owned(),
+            |_| started(adapter, SessionArg::Continue { id: "ID" }, role),
+        );
+        [
+            format!("  {role:?}, {shell}"),
+            format!("    new        {new}"),
+            format!("    continued  {continued}"),
+        ]
+    }
+
+    #[test]
+    fn every_agent_is_started_and_continued_in_each_role() {
+        let lines: Vec<String> = ADAPTERS
+            .into_iter()
+            .flat_map(|adapter| {
+                let roles = [Role::Worker, Role::Reviewer];
+                let lines = roles.map(|role| in_role(adapter, role)).into_iter();
+                std::iter::once(adapter.title.to_owned()).chain(lines.flatten())
+            })
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn an_agent_that_reports_its_session_is_not_given_an_id() {
+        for adapter in ADAPTERS.into_iter().filter(|it| !it.sessions.takes_id()) {
+            let line = |id| adapter.command_line(None, SessionArg::New { id }, Role::Worker);
+            assert_eq!(line(Some("ID")), line(None), "{}", adapter.name);
+        }
+    }
 
     #[test]
     fn a_version_is_found_wherever_it_stands() {

@@ -65,8 +65,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "COPILOT_CLI_RESOLVED_DIST_DIR",
         "COPILOT_LOADER_PID",
     ],
-    // Tried with 1.0.102 only; before 1.0 the stream is not known.
-    oldest: (1, 0, 0),
+    // The flag `--session-id` came with it, as its changelog says; tried with 1.0.102.
+    oldest: (1, 0, 51),
     login: Login {
         probe: None,
         files: &[],

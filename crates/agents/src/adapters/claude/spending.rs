@@ -45,14 +45,15 @@ impl Spending {
     pub(super) fn settle(&mut self, result: &Value, earlier: &Usage) {
         let cost_usd = result["total_cost_usd"].as_f64();
         let turn = &result["model_usage_since_last_result"];
+        let session = result["modelUsage"].as_object();
         if let Some(models) = turn.as_object() {
             let nothing = Usage {
                 cost_usd: cost_usd.map(|_| 0.0),
                 ..Usage::default()
             };
             self.exact.add(&models_usage(models, nothing));
-        } else if let Some(models) = result["modelUsage"].as_object() {
-            // Before 2.1.325: all that the session used.
+        } else if let Some(models) = session.filter(|it| !it.is_empty()) {
+            // 2.1.197 has only what the session used.
             let session = models_usage(models, Usage::default());
             let cost_usd = cost_usd.or(session.cost_usd);
             self.exact = Usage {
