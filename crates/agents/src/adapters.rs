@@ -14,7 +14,10 @@ pub(crate) mod qwen;
 
 use jiff::Zoned;
 
-pub use self::adapter::{Adapter, Login, VERSION_ARGUMENTS, Version, version_in};
+pub use self::adapter::{
+    Adapter, Login, Rights, Role, SESSION, SessionArg, Sessions, VERSION_ARGUMENTS, Version,
+    version_in,
+};
 use super::dialect::stream::{JsonReader, Parser};
 use super::dialect::text::TextReader;
 use super::dialect::{Output, StreamReader};

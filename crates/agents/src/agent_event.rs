@@ -68,6 +68,17 @@ impl Usage {
         }
     }
 
+    /// What was used since an earlier total of the same session. A total that is smaller does not
+    /// include the earlier one.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        if self.total_tokens() < earlier.total_tokens() {
+            *self
+        } else {
+            self.without(earlier)
+        }
+    }
+
     /// What is left of a total without a part of it.
     #[must_use]
     pub fn without(&self, part: &Self) -> Self {

@@ -35,6 +35,10 @@ pub trait StreamReader: std::fmt::Debug {
     /// Sets the folder the agent works in; files are named as seen from there.
     fn set_folder(&mut self, _folder: &str) {}
 
+    /// Sets what earlier processes of the same session used. Some agents report the figures of the
+    /// whole session; those of this process are what is left of them.
+    fn set_earlier_usage(&mut self, _earlier: Usage) {}
+
     /// Records that the process has ended and nothing more will come.
     fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent>;
 
@@ -99,6 +103,11 @@ impl Output {
         matches!(self, Self::Text | Self::GeminiJson | Self::GooseJson)
     }
 
+    /// True if the agent's session id is in the stream.
+    pub const fn has_session(self) -> bool {
+        !matches!(self, Self::Text | Self::GooseJson)
+    }
+
     /// How much of a line is held in memory; the rest of it stays on disk.
     pub const fn line_cap(self) -> usize {
         match self {
@@ -117,10 +126,14 @@ pub struct StreamEnd {
     pub turn: TurnEnd,
     /// Why the last turn could not continue, as the agent reports it.
     pub trouble: Option<Trouble>,
-    /// Tokens and cost of the whole process; a lower bound where it was cut short.
+    /// Tokens and cost of this process; a lower bound where it was cut short.
     pub usage: Usage,
-    /// The agent's own session id.
+    /// The agent's own session id, where the stream has it so far. It is never one that a program
+    /// could take for a flag.
     pub session: Option<String>,
+    /// The agent began to work: it reported a session, said something or called a tool. An agent
+    /// that was to continue a session and exits with an error before that does not know it.
+    pub began: bool,
 }
 
 /// How a turn of the agent ended.

@@ -11,11 +11,11 @@
 //! | [`adapters`] | one module per agent: its arguments, login and version, and its parser |
 //! | [`dialect`] | what all streams share: the reader, its state, fields of JSON lines, API errors, limits |
 //! | [`agent_event`] | the events, and the sink that takes them |
-//! | [`promise`] | finds the agent's word that a story is done or failed, in its own text |
+//! | [`promise`] | finds the agent's word that a story is done or failed, or its question, in its own text |
 //! | [`event_batch`] | how many events reach the user interface |
 //! | [`transcript`] | a stream as a list of entries to show |
 //!
-//! `tests/streams` has recordings of real agents; `adapters/recordings.rs` says what each must come
+//! `tests/streams` has recordings of real agents; `adapters/recordings/table.rs` says what each must come
 //! to. CONTRIBUTING.md explains how to add an agent.
 
 #![forbid(unsafe_code)]

@@ -1,11 +1,12 @@
-//! The promise: the agent's closing word, found in its own text.
+//! The promise: the agent's closing word, found in its own text. COMPLETE, FAILED with a reason, or
+//! BLOCKED with a question.
 //!
 //! A promise tag stands alone on its line. Space around it and markdown emphasis or backticks
 //! around the whole tag are forgiven; prose, list items, block quotes and code fences are not.
 //! As in `CommonMark`, a fence that is never closed covers the rest of the text, except its last
 //! line: models often lose count of fences, and a closing word is meant. The last
-//! promise wins. A FAILED tag whose end never came (a text cut short) still counts: ignoring it
-//! would let an earlier COMPLETE stand.
+//! promise wins. A FAILED or BLOCKED tag whose end never came (a text cut short) still counts:
+//! ignoring it would let an earlier COMPLETE stand.
 
 mod line;
 
@@ -13,11 +14,11 @@ use super::agent_event::start_of;
 pub use line::Fence;
 use line::{LineBuffer, TagEnd, WHOLE_CAP, closing, opening};
 
-/// How much of a FAILED reason is kept, in bytes.
+/// How much of a reason or a question is kept, in bytes.
 pub(crate) const REASON_CAP: usize = 8 * 1024;
 
-/// The last line of a reason that was longer than that.
-const CUT: &str = "\n… (cut: the whole reason is in the transcript)";
+/// The last line of one that was longer than that.
+const CUT: &str = "\n… (cut: the whole text is in the transcript)";
 
 /// What an agent says of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Promise {
     Complete,
     /// It is not, for this reason (may be empty).
     Failed(String),
+    /// The agent cannot continue before this question is answered (may be empty).
+    Blocked(String),
 }
 
 /// Finds the promise in a text that arrives in pieces, in constant memory.
@@ -89,7 +92,7 @@ impl Tags {
     }
 
     fn settle(&mut self, body: &str) {
-        if let Some(promise) = complete(body).or_else(|| failed(body)) {
+        if let Some(promise) = complete(body).or_else(|| unfinished(body)) {
             self.found = Some(promise);
         }
     }
@@ -138,7 +141,7 @@ impl PromiseScanner {
     pub fn found(&self) -> Option<Promise> {
         let mut end = self.clone();
         end.end_line();
-        let cut_short = end.tags.open.and_then(|tag| failed(&tag.body));
+        let cut_short = end.tags.open.and_then(|tag| unfinished(&tag.body));
         let in_fence = end.last.found.filter(|_| end.fence.is_some());
         in_fence.or(cut_short).or(end.tags.found)
     }
@@ -187,18 +190,25 @@ fn complete(body: &str) -> Option<Promise> {
         .then_some(Promise::Complete)
 }
 
-fn failed(body: &str) -> Option<Promise> {
-    let body = body.trim();
-    let (word, rest) = body.split_at_checked("failed".len())?;
-    if !word.eq_ignore_ascii_case("failed") || rest.starts_with(char::is_alphanumeric) {
-        return None;
-    }
-    let reason = rest.trim_start();
-    let reason = reason.strip_prefix([':', '-', '–', '—']).unwrap_or(reason);
-    Some(Promise::Failed(capped(reason.trim())))
+/// FAILED or BLOCKED, with what follows it.
+fn unfinished(body: &str) -> Option<Promise> {
+    after("failed", body)
+        .map(Promise::Failed)
+        .or_else(|| after("blocked", body).map(Promise::Blocked))
 }
 
-/// A reason of bounded length, which says so where its end is missing.
+/// The text after a promise's first word.
+fn after(word: &str, body: &str) -> Option<String> {
+    let (start, rest) = body.trim().split_at_checked(word.len())?;
+    if !start.eq_ignore_ascii_case(word) || rest.starts_with(char::is_alphanumeric) {
+        return None;
+    }
+    let text = rest.trim_start();
+    let text = text.strip_prefix([':', '-', '–', '—']).unwrap_or(text);
+    Some(capped(text.trim()))
+}
+
+/// A text of bounded length, which says so where its end is missing.
 fn capped(reason: &str) -> String {
     if reason.len() <= REASON_CAP {
         return reason.to_owned();

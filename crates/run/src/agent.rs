@@ -12,10 +12,11 @@ pub(crate) use environment::git_scrubbed;
 
 use crate::settings::Variable;
 use crate::settings::agents::{CommandSettings, PromptBy};
-use ralph_agents::adapters::Adapter;
+use ralph_agents::adapters::{Adapter, Role, SESSION, SessionArg};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_base::os;
+use ralph_base::random_name::random_uuid;
 use ralph_process::{EnvChange, ProcessSpec, Stderr};
 
 /// The hidden word that makes this program act as the demo agent.
@@ -63,21 +64,28 @@ pub struct Work<'a> {
     pub root: &'a Path,
     /// The notes file the agent may add to.
     pub learnings: &'a Path,
-    /// The attempt's folder: `stdout`, `stderr` and `git` (which must exist) are in it.
+    /// The folder with `stdout` and `stderr`, which must exist. The processes of an attempt add to the
+    /// same files: they share one session.
     pub transcript: &'a Path,
+    /// The file that holds the prompt.
+    pub prompt_file: &'a Path,
+    /// The folder where the git commands of the whole attempt are recorded, which must exist.
+    pub git_trace: &'a Path,
     /// What the agent is asked.
     pub prompt: &'a str,
+    /// The session it starts or continues.
+    pub session: SessionArg<'a>,
+    /// What it may do.
+    pub role: Role,
 }
 
 impl Work<'_> {
-    /// The file that holds the prompt.
-    fn prompt_file(&self) -> PathBuf {
-        self.transcript.join(PROMPT_FILE)
-    }
-
-    /// The folder where the agent's git commands are recorded.
-    fn git_trace(&self) -> PathBuf {
-        self.transcript.join("git")
+    /// The session's id, where it is known before the agent starts.
+    fn session_id(&self) -> Option<&str> {
+        match self.session {
+            SessionArg::New { id } => id,
+            SessionArg::Continue { id } => Some(id),
+        }
     }
 }
 
@@ -98,6 +106,40 @@ impl Agent {
         match self.program {
             Program::BuiltIn { adapter, .. } => Some(adapter),
             Program::Command(_) | Program::Demo => None,
+        }
+    }
+
+    /// Whether an earlier session of it can be continued in this role.
+    pub fn can_continue(&self, role: Role) -> bool {
+        match &self.program {
+            Program::BuiltIn { adapter, .. } => adapter.sessions.resume.is_some(),
+            // What continues its work is not what reviews.
+            Program::Command(command) if role == Role::Reviewer && command.review.is_some() => {
+                false
+            }
+            Program::Command(command) => command.resume.is_some(),
+            Program::Demo => false,
+        }
+    }
+
+    /// The id for a new session, if the agent takes one. It then holds for the whole session;
+    /// otherwise the id is the one that the agent's stream reports.
+    pub fn new_session_id(&self) -> Option<String> {
+        let takes_id = match &self.program {
+            Program::BuiltIn { adapter, .. } => adapter.sessions.takes_id(),
+            Program::Command(command) => command.takes_session_id(),
+            Program::Demo => false,
+        };
+        takes_id.then(random_uuid)
+    }
+
+    /// Whether it can run commands such as `git diff` in this role. If not, its prompt has to hold
+    /// what it should see.
+    pub fn has_shell(&self, role: Role) -> bool {
+        match self.adapter() {
+            Some(adapter) => adapter.rights(role).has_shell,
+            // Of a command of the user's it is not known.
+            None => role == Role::Worker,
         }
     }
 
@@ -140,7 +182,7 @@ impl Agent {
     /// What is changed in the environment of every process of it, whatever that is for.
     pub fn environment(&self, root: &Path) -> Vec<EnvChange> {
         let fill = |value: &str| placed(value, root);
-        environment::always(self, os::is_root(), fill)
+        environment::always(self, Role::Worker, os::is_root(), fill)
     }
 
     /// The folder it starts in.
@@ -151,16 +193,16 @@ impl Agent {
 
     /// Whether its command or environment has a place for a model, and none is named.
     pub(crate) fn lacks_model(&self) -> bool {
-        let words = match &self.program {
-            Program::BuiltIn { wrap, .. } => wrap,
-            Program::Command(command) => &command.words,
+        let words: Vec<&String> = match &self.program {
+            Program::BuiltIn { wrap, .. } => wrap.iter().collect(),
+            Program::Command(command) => command.all_words().collect(),
             Program::Demo => return false,
         };
         let values = self.env.iter().filter_map(|(_, how)| match how {
             Variable::Set(value) => Some(value),
             Variable::Remove | Variable::Pass => None,
         });
-        let mut texts = words.iter().chain(values);
+        let mut texts = words.into_iter().chain(values);
         self.model.is_none() && texts.any(|text| text.contains(MODEL))
     }
 
@@ -173,12 +215,23 @@ impl Agent {
         let fill = |word: &String| filled(word, model, work);
         match &self.program {
             Program::BuiltIn { adapter, wrap } => {
-                split(wrap.iter().map(fill).chain(adapter.command_line(model)))
+                let own = adapter.command_line(model, work.session, work.role);
+                split(wrap.iter().map(fill).chain(own))
             }
-            Program::Command(command) => split(command.words.iter().map(fill)),
+            Program::Command(command) => split(words_of(command, work).iter().map(fill)),
             Program::Demo => (own_program.into(), vec![DEMO_WORD.into()]),
         }
     }
+}
+
+/// The command for what is to be done. One that cannot continue a session starts a new one.
+fn words_of<'c>(command: &'c CommandSettings, work: &Work<'_>) -> &'c [String] {
+    let other = match (work.role, work.session) {
+        (Role::Reviewer, _) if command.review.is_some() => &command.review,
+        (_, SessionArg::Continue { .. }) => &command.resume,
+        (_, SessionArg::New { .. }) => &None,
+    };
+    other.as_ref().unwrap_or(&command.words)
 }
 
 /// A program and its arguments.
@@ -195,13 +248,14 @@ fn filled(text: &str, model: Option<&str>, work: &Work<'_>) -> String {
     let label = format!("{}-{}", work.run, work.attempt);
     let notes = work.learnings.parent().unwrap_or(work.learnings);
     placed(text, work.root)
-        .replace("{prompt_file}", &work.prompt_file().to_string_lossy())
+        .replace("{prompt_file}", &work.prompt_file.to_string_lossy())
         .replace(MODEL, model.unwrap_or_default())
         .replace("{change}", work.change)
         .replace("{story}", &work.attempt.story.0)
         .replace("{attempt}", &label)
         .replace("{learnings}", &notes.to_string_lossy())
-        .replace("{git_trace}", &work.git_trace().to_string_lossy())
+        .replace("{git_trace}", &work.git_trace.to_string_lossy())
+        .replace(SESSION, work.session_id().unwrap_or_default())
 }
 
 /// A word with the facts in it that are known outside of an attempt, too.

@@ -12,7 +12,10 @@ mod carry;
 mod checks;
 mod ending;
 mod failed_attempt;
+mod held;
 mod io;
+mod repair;
+mod session;
 mod stories;
 mod user;
 mod verdict;
@@ -31,24 +34,26 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use self::attempt::{Attempt, Work};
+use self::attempt::Work;
 use self::availability::Availability;
 use self::baseline::{Baseline, CheckpointVerdicts};
 use self::budget::Ledger;
 pub use self::carry::Carry;
 use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
+use self::held::Held;
 pub use self::io::{
-    AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Effect, GateRequest, Ground, Input,
-    LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind,
-    UserCommand,
+    AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Continuation, Effect, GateRequest,
+    Ground, Input, LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer,
+    TimerKind, UserCommand,
 };
+use self::session::Attempt;
 use self::stories::Current;
 use self::whole::Whole;
 use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
-pub use crate::prompt::Previous;
+pub use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
 use crate::words::{between, in_ms};
@@ -183,9 +188,9 @@ enum Phase {
     /// The tree goes back to the checkpoint.
     Restoring(FailedAttempt, usize),
     /// The run waits for a limit to end.
-    Waiting(Box<Current>, Timestamp),
+    Waiting(Held, Timestamp),
     /// The user has to say that it goes on.
-    Paused(Box<Current>),
+    Paused(Held),
     /// The user chooses how to finish.
     Asking(Outcome),
     /// The branch is taken home or kept.

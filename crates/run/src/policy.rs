@@ -25,6 +25,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 pub struct Policy {
     /// How often a story may be retried after its first attempt.
     pub max_retries: u32,
+    /// How often the agent of one attempt may repair what a check found, in the same session.
+    pub repairs: u32,
     /// Just this story is run.
     pub only_story: Option<StoryId>,
     /// How long an agent may be silent.
@@ -68,6 +70,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             max_retries: 3,
+            repairs: 2,
             only_story: None,
             idle_timeout: Some(Duration::from_secs(15 * 60)),
             total_timeout: None,
@@ -138,6 +141,19 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         FailureKind::Auth => Consequence::Replace,
         FailureKind::Budget | FailureKind::Stopped | FailureKind::Interrupted => Consequence::Stop,
     }
+}
+
+/// Whether the agent that failed like this may repair it in the same session: it ended its turn by
+/// itself, and its work is nearly right as far as one can know.
+pub(crate) const fn is_repairable(kind: FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::Gate
+            | FailureKind::Tasks
+            | FailureKind::Tamper
+            | FailureKind::Submodule
+            | FailureKind::NoSignal
+    )
 }
 
 /// Whether the next prompt has the reason of a failure of this kind.

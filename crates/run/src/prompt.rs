@@ -2,6 +2,7 @@
 //!
 //! It never has a promise tag alone on a line, so that an agent that echoes it promises nothing.
 
+pub(crate) mod continuing;
 mod marking;
 
 use std::fmt::Write as _;
@@ -47,6 +48,17 @@ pub struct Previous {
     /// The parked attempt; none where its work is in the tree, and only a check of the whole change
     /// failed.
     pub parked: Option<AttemptId>,
+}
+
+/// What an agent whose session goes on is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// A check of its work failed, for this reason.
+    Repair(String),
+    /// It ended without a promise.
+    NoPromise,
+    /// The limit or the outage that interrupted it is over.
+    LimitOver,
 }
 
 /// Writes the prompt of one attempt at one story.

@@ -99,6 +99,9 @@ pub struct Totals {
     pub attempts: u32,
     /// Attempts that failed; not those that were stopped, interrupted, skipped or limited.
     pub failed_attempts: u32,
+    /// How often agents were asked to repair their work, in the same session.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repairs: u32,
     /// Checkpoint commits that count.
     pub commits: usize,
     /// Paths the run changed; none before its branch was finished.
@@ -234,9 +237,27 @@ pub struct AttemptReceipt {
     /// What it used.
     #[serde(flatten)]
     pub spending: Spending,
+    /// What its agent was asked to repair, in the same session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<RepairReceipt>,
     /// The gates that ran on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateReceipt>,
+}
+
+/// A repair within an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct RepairReceipt {
+    /// Which, from 1.
+    pub number: u32,
+    /// What had failed.
+    pub kind: FailureKind,
+    /// The gate that was red, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// What the agent was told.
+    pub reason: String,
 }
 
 /// How an attempt ended.
@@ -268,6 +289,14 @@ pub struct GateReceipt {
     /// How long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// The repair it ran after; 0 before the first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repair: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The result of a gate.

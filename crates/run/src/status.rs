@@ -78,6 +78,8 @@ pub struct Status {
     pub elapsed_ms: u64,
     /// Attempts so far.
     pub attempts: u32,
+    /// How often agents were asked to repair their work, in the same session.
+    pub repairs: u32,
     /// Tokens so far.
     pub tokens: u64,
     /// What it cost so far in US dollars, where that is known.
@@ -231,6 +233,7 @@ impl Status {
             started_at: progress.started_at,
             elapsed_ms: in_ms(figures.time),
             attempts: figures.attempts,
+            repairs: figures.repairs,
             tokens: figures.usage.total_tokens(),
             cost_usd: figures.usage.cost_usd,
             is_cost_missing: progress.is_cost_missing(),

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use self::spending::Spending;
-use super::adapter::{Adapter, Login, Probe};
+use super::adapter::{Adapter, Login, Probe, Rights, SESSION, Sessions};
 use crate::agent_event::{Refusal, Usage, event_text};
 use crate::dialect::api_error::OTHER_MODEL;
 use crate::dialect::json::{count, is_true, items, short, text, whole};
@@ -47,13 +47,34 @@ pub static ADAPTER: Adapter = Adapter {
     name: "claude",
     title: "Claude Code",
     output: Output::ClaudeJson,
-    arguments: &[
-        "-p",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--dangerously-skip-permissions",
-    ],
+    arguments: &["-p", "--output-format", "stream-json", "--verbose"],
+    worker: Rights {
+        arguments: &["--dangerously-skip-permissions"],
+        // It refuses to work unattended with all rights unless this variable is set.
+        as_root: &[("IS_SANDBOX", "1")],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // Without a rule that allows commands it runs only those it knows to read. A rule such as
+        // `Bash(git diff:*)` would let `git diff --output=FILE` write.
+        arguments: &[
+            "--tools",
+            "Read,Grep,Glob,Bash",
+            "--permission-mode",
+            "dontAsk",
+            // The hooks in the settings of the repository would run.
+            "--setting-sources",
+            "user",
+        ],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // Every event has the id.
+        preset: &[],
+        resume: Some(&["--resume", SESSION]),
+    },
     model: "--model",
     last: &[],
     environment: &[
@@ -62,8 +83,6 @@ pub static ADAPTER: Adapter = Adapter {
         // A command moved to the background would begin a new turn after the final answer.
         ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     ],
-    // It refuses to work unattended with all rights unless this variable is set.
-    as_root: &[("IS_SANDBOX", "1")],
     credentials: &[
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -175,7 +194,7 @@ impl Claude {
             stream.fail(self.trouble(result_message(line), "", line));
         }
         stream.finish(is_error);
-        self.spending.settle(line);
+        self.spending.settle(line, &stream.earlier);
         stream.set_usage(self.spending.total());
     }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use jiff::Zoned;
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login, Probe};
+use super::adapter::{Adapter, Login, Probe, Rights, SESSION, Sessions};
 use crate::agent_event::{AgentEvent, Refusal, Usage, event_text};
 use crate::dialect::api_error::{ApiError, in_words, number_after};
 use crate::dialect::json::{count, is_nonzero, is_true, items, short, text};
@@ -41,19 +41,34 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     arguments: &[
         "exec",
         "--json",
-        // Its sandbox keeps the repository's own folder read-only, so that commits fail.
-        "--dangerously-bypass-approvals-and-sandbox",
         "-c",
         "check_for_update_on_startup=false",
         "-c",
         "analytics.enabled=false",
     ],
+    worker: Rights {
+        // Its sandbox keeps the repository's own folder read-only, so that commits fail.
+        arguments: &["--dangerously-bypass-approvals-and-sandbox"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // The kernel refuses every write, `.git` included.
+        arguments: &["-s", "read-only"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // The first event has the id.
+        preset: &[],
+        // `resume` takes no `-s`, so it has to follow that flag.
+        resume: Some(&["resume", SESSION]),
+    },
     model: "-m",
     // It reads its prompt from standard input only with this argument.
     last: &["-"],
     // What keeps it quiet are arguments.
     environment: &[],
-    as_root: &[],
     credentials: &[
         "CODEX_API_KEY",
         "CODEX_ACCESS_TOKEN",
@@ -124,7 +139,7 @@ impl Parser for Codex {
             "turn.completed" => {
                 self.end_wait(stream);
                 stream.finish(false);
-                stream.set_usage(usage(&line["usage"]));
+                stream.set_session_usage(usage(&line["usage"]));
             }
             "error" => self.on_error(text(&line["message"]), stream),
             "item.started" | "item.updated" => self.on_begun(&line["item"], stream)?,

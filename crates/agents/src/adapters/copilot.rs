@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login};
+use super::adapter::{Adapter, Login, Rights, SESSION, Sessions};
 use crate::dialect::Output;
 use crate::dialect::api_error::ApiError;
 use crate::dialect::json::{is_nonzero, is_true, short, text, whole};
@@ -22,15 +22,36 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     arguments: &[
         "--output-format",
         "json",
-        "--allow-all",
         "--no-ask-user",
         "--no-auto-update",
         "--disable-client-telemetry",
     ],
+    worker: Rights {
+        arguments: &["--allow-all"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // With a shell it could write, in its plan mode too.
+        arguments: &[
+            "--available-tools",
+            "view",
+            "grep",
+            "glob",
+            "--allow-all-tools",
+        ],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // Only its last line has the id, which does not come if it is killed.
+        preset: &["--session-id", SESSION],
+        // `--session-id` would continue it too, but start without the earlier messages if the
+        // session is not there.
+        resume: Some(&["--resume={session}"]),
+    },
     model: "--model",
     last: &[],
     environment: &[("COPILOT_AUTO_UPDATE", "false")],
-    as_root: &[],
     credentials: &[
         "COPILOT_GITHUB_TOKEN",
         "COPILOT_PROVIDER_API_KEY",
@@ -44,8 +65,8 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "COPILOT_CLI_RESOLVED_DIST_DIR",
         "COPILOT_LOADER_PID",
     ],
-    // Tried with 1.0.102 only; before 1.0 the stream is not known.
-    oldest: (1, 0, 0),
+    // The flag `--session-id` came with it, as its changelog says; tried with 1.0.102.
+    oldest: (1, 0, 51),
     login: Login {
         probe: None,
         files: &[],
@@ -90,7 +111,7 @@ impl Parser for Copilot {
             }
             "session.error" => on_error(data, stream),
             "result" => {
-                stream.session = Some(short(&line["sessionId"]).to_owned());
+                stream.set_session(&line["sessionId"]);
                 let has_failed = line["exitCode"].as_f64() != Some(0.0);
                 stream.finish(has_failed || stream.trouble.is_some());
             }

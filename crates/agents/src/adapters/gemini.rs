@@ -9,7 +9,7 @@ mod quota;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login};
+use super::adapter::{Adapter, Login, Rights, Sessions};
 use crate::agent_event::{Refusal, Usage};
 use crate::dialect::api_error::{ApiError, number_after, unwrapped};
 use crate::dialect::json::{count, text};
@@ -31,11 +31,24 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     arguments: &[
         "--output-format",
         "stream-json",
-        "--approval-mode",
-        "yolo",
         // It does nothing in a folder that is not marked as trusted.
         "--skip-trust",
     ],
+    worker: Rights {
+        arguments: &["--approval-mode", "yolo"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        arguments: &["--approval-mode", "plan"],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        preset: &[],
+        // 0.61.0 sends the result of every earlier tool call twice when it continues a session, and
+        // the API refuses that (google-gemini/gemini-cli#29365).
+        resume: None,
+    },
     model: "-m",
     last: &[],
     environment: &[
@@ -43,7 +56,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("GEMINI_CLI_NO_RELAUNCH", "true"),
         ("GEMINI_TELEMETRY_ENABLED", "false"),
     ],
-    as_root: &[],
     credentials: &[
         "GEMINI_API_KEY",
         "GOOGLE_API_KEY",

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login};
+use super::adapter::{Adapter, Login, Rights, SESSION, Sessions};
 use crate::agent_event::Usage;
 use crate::dialect::Output;
 use crate::dialect::api_error::{ApiError, number_after};
@@ -36,10 +36,24 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "developer",
         "--no-profile",
     ],
+    worker: Rights {
+        environment: &[("GOOSE_MODE", "auto")],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // In any other mode its shell may write. In this one it has no tool at all.
+        environment: &[("GOOSE_MODE", "chat")],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // It never says which session it is in.
+        preset: &["--name", SESSION],
+        resume: Some(&["--resume", "--name", SESSION]),
+    },
     model: "--model",
     last: &[],
-    environment: &[("GOOSE_MODE", "auto"), ("GOOSE_TELEMETRY_ENABLED", "false")],
-    as_root: &[],
+    environment: &[("GOOSE_TELEMETRY_ENABLED", "false")],
     // It takes the key of any provider it knows; these are the common ones.
     credentials: &[
         "ANTHROPIC_API_KEY",
@@ -78,7 +92,7 @@ impl Parser for Goose {
             "message" => self.on_message(&line["message"], stream),
             "complete" => {
                 stream.finish(stream.trouble.is_some());
-                stream.set_usage(Usage {
+                stream.set_session_usage(Usage {
                     input_tokens: count(&line["input_tokens"]),
                     output_tokens: count(&line["output_tokens"]),
                     ..Usage::default()

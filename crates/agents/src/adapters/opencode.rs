@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login, Probe};
+use super::adapter::{Adapter, Login, Probe, Rights, SESSION, Sessions};
 use crate::agent_event::{AgentEvent, Refusal, Usage, event_text};
 use crate::dialect::api_error::ApiError;
 use crate::dialect::json::{count, is_nonzero, is_true, short, text, whole};
@@ -17,6 +17,10 @@ use crate::dialect::{Output, ProcessEnd, Trouble, TurnEnd};
 
 /// How to log in.
 const LOG_IN: &str = "log in with `opencode auth login`, or check the key of its provider";
+
+/// The rights of a reviewer.
+const READ_ONLY: &str =
+    r#"{"permission":{"*":"deny","read":"allow","grep":"allow","glob":"allow","list":"allow"}}"#;
 
 /// The tool that stands for one that is not there.
 const UNKNOWN_TOOL: &str = "invalid";
@@ -30,12 +34,32 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         "run",
         "--format",
         "json",
-        "--auto",
         // Only its log says that it waits at a limit.
         "--print-logs",
         "--log-level",
         "ERROR",
     ],
+    worker: Rights {
+        arguments: &["--auto"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // Plugins run inside of it.
+        arguments: &["--pure"],
+        environment: &[
+            // Its agent `plan` may run any command, so rights are stated one by one.
+            ("OPENCODE_CONFIG_CONTENT", READ_ONLY),
+            // The settings in the repository would overrule these.
+            ("OPENCODE_DISABLE_PROJECT_CONFIG", "1"),
+        ],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // Every event has the id.
+        preset: &[],
+        resume: Some(&["--session", SESSION]),
+    },
     model: "-m",
     last: &[],
     environment: &[
@@ -43,7 +67,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
         ("OPENCODE_DISABLE_SHARE", "1"),
     ],
-    as_root: &[],
     // It takes the key of any provider it knows; these are the common ones.
     credentials: &[
         "ANTHROPIC_API_KEY",

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login};
+use super::adapter::{Adapter, Login, Rights, SESSION, Sessions};
 use super::claude::{blocks, report};
 use crate::agent_event::Usage;
 use crate::dialect::api_error::{ApiError, in_words, leading_status};
@@ -36,10 +36,23 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     title: "pi",
     output: Output::PiJson,
     arguments: &["--mode", "json"],
+    worker: Rights {
+        // It never asks.
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        arguments: &["--tools", "read,grep,find,ls"],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // Its first line has the id.
+        preset: &[],
+        resume: Some(&["--session", SESSION]),
+    },
     model: "--model",
     last: &[],
     environment: &[("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0")],
-    as_root: &[],
     // It takes the key of any provider it knows; these are the common ones.
     credentials: &[
         "ANTHROPIC_API_KEY",

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Adapter, Login};
+use super::adapter::{Adapter, Login, Rights, SESSION, Sessions};
 use super::claude::{
     begin_result, blocks, is_main, on_init, on_tool_results, report, usage, words_of,
 };
@@ -27,7 +27,22 @@ pub(crate) static ADAPTER: Adapter = Adapter {
     name: "qwen",
     title: "Qwen Code",
     output: Output::QwenJson,
-    arguments: &["--output-format", "stream-json", "--approval-mode", "yolo"],
+    arguments: &["--output-format", "stream-json"],
+    worker: Rights {
+        arguments: &["--approval-mode", "yolo"],
+        has_shell: true,
+        ..Rights::NONE
+    },
+    reviewer: Rights {
+        // Hooks in the settings of the repository would run without the safe mode.
+        arguments: &["--approval-mode", "plan", "--safe-mode"],
+        ..Rights::NONE
+    },
+    sessions: Sessions {
+        // Every event has the id.
+        preset: &[],
+        resume: Some(&["--resume", SESSION]),
+    },
     model: "-m",
     last: &[],
     environment: &[
@@ -35,7 +50,6 @@ pub(crate) static ADAPTER: Adapter = Adapter {
         ("QWEN_CODE_NO_RELAUNCH", "true"),
         ("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1"),
     ],
-    as_root: &[],
     credentials: &[
         "BAILIAN_CODING_PLAN_API_KEY",
         "DASHSCOPE_API_KEY",
@@ -130,7 +144,7 @@ fn on_result(line: &Value, stream: &mut StreamState) {
     }
     stream.finish(is_error);
     // This includes requests that are not reported anywhere else.
-    stream.set_usage(usage(&line["usage"]).without_cached_input());
+    stream.set_session_usage(usage(&line["usage"]).without_cached_input());
 }
 
 fn on_retry(data: &Value, stream: &mut StreamState) {

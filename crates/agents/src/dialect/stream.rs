@@ -76,6 +76,10 @@ impl<P: Parser> StreamReader for JsonReader<P> {
         folder.clone_into(&mut self.stream.folder);
     }
 
+    fn set_earlier_usage(&mut self, earlier: Usage) {
+        self.stream.earlier = earlier;
+    }
+
     fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent> {
         self.stream.end_line();
         self.parser.end(ended, &mut self.stream);
@@ -103,7 +107,12 @@ pub(crate) struct StreamState {
     pub turn: TurnEnd,
     /// Why the turn cannot continue, as far as it is known.
     pub trouble: Option<Trouble>,
+    /// What this process used.
     pub usage: Usage,
+    /// What earlier processes of the session used.
+    pub earlier: Usage,
+    /// The agent said or did something.
+    began: bool,
     promise: PromiseScanner,
     /// The start of a line of text whose end has not arrived.
     line: String,
@@ -119,10 +128,20 @@ impl StreamState {
 
     /// The agent's session began, with a model where the line names one.
     pub(crate) fn begin_session(&mut self, id: &Value, model: &Value) {
+        self.set_session(id);
+        self.began = true;
         let id = short(id).to_owned();
         let model = Some(short(model).to_owned()).filter(|model| !model.is_empty());
-        self.session = Some(id.clone());
         self.events.push(AgentEvent::Session { id, model });
+    }
+
+    /// The agent's session has this id. It becomes an argument of the agent, which must not take it
+    /// for a flag.
+    pub(crate) fn set_session(&mut self, id: &Value) {
+        let id = short(id);
+        if !id.is_empty() && !id.starts_with('-') {
+            self.session = Some(id.to_owned());
+        }
     }
 
     /// The agent works: its turn is not over, and what it waited for is.
@@ -134,6 +153,7 @@ impl StreamState {
     /// The main agent said a whole block of text.
     pub(crate) fn text(&mut self, text: &str) {
         if !text.is_empty() {
+            self.began = true;
             self.promise.feed(text);
             self.promise.feed("\n");
             self.push(AgentEvent::text(text));
@@ -142,6 +162,7 @@ impl StreamState {
 
     /// The main agent said a piece of text, which may end anywhere; whole lines are reported.
     pub(crate) fn text_piece(&mut self, piece: &str) {
+        self.began = true;
         self.promise.feed(piece);
         let mut rest = piece;
         while let Some((end, next)) = rest.split_once('\n') {
@@ -155,6 +176,7 @@ impl StreamState {
     /// The main agent showed its reasoning.
     pub(crate) fn thinking(&mut self, text: &str) {
         if !text.is_empty() {
+            self.began = true;
             let text = event_text(text);
             self.push(AgentEvent::Thinking { text });
         }
@@ -168,6 +190,7 @@ impl StreamState {
 
     /// A sub-agent called a tool.
     pub(crate) fn sub_agent_tool_call(&mut self, tool: &Value, input: &Value) {
+        self.began = true;
         let tool = short(tool).to_owned();
         let summary = tool_input::summary(input, &self.folder);
         self.push(AgentEvent::ToolCall { tool, summary });
@@ -186,6 +209,11 @@ impl StreamState {
     pub(crate) fn set_usage(&mut self, usage: Usage) {
         self.usage = usage;
         self.push(AgentEvent::usage(usage));
+    }
+
+    /// The whole session used this much so far, in this process and in earlier ones.
+    pub(crate) fn set_session_usage(&mut self, total: Usage) {
+        self.set_usage(total.since(&self.earlier));
     }
 
     /// The agent used this much more.
@@ -276,6 +304,7 @@ impl StreamState {
             trouble: self.trouble.clone(),
             usage: self.usage,
             session: self.session.clone(),
+            began: self.began,
         }
     }
 }

@@ -64,6 +64,7 @@ fn text_is_all_the_agents_own() {
     let want = StreamEnd {
         promise: Some(Promise::Failed("a\nb".into())),
         turn: TurnEnd::Ended,
+        began: true,
         ..StreamEnd::default()
     };
     assert_eq!(end, want);

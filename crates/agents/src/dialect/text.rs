@@ -12,6 +12,8 @@ pub(crate) struct TextReader {
     turn: TurnEnd,
     /// The last line that was not blank closed a promise.
     promised: bool,
+    /// Some line was not blank.
+    began: bool,
 }
 
 impl StreamReader for TextReader {
@@ -25,6 +27,7 @@ impl StreamReader for TextReader {
                 self.promised = closes_a_promise(&text) && self.scanner.found().is_some();
             }
         }
+        self.began = self.began || !is_blank(line);
         sink.push(AgentEvent::text_line(line));
         // Not every command exits after its last word; if more follows, this is taken back.
         if self.promised {
@@ -44,6 +47,7 @@ impl StreamReader for TextReader {
         StreamEnd {
             promise: self.scanner.found(),
             turn: self.turn,
+            began: self.began,
             ..StreamEnd::default()
         }
     }

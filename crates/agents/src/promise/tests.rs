@@ -12,6 +12,10 @@ fn failed(reason: &str) -> Promise {
     Promise::Failed(reason.to_owned())
 }
 
+fn blocked(question: &str) -> Promise {
+    Promise::Blocked(question.to_owned())
+}
+
 #[track_caller]
 fn case(text: &str, want: impl Into<Option<Promise>>) {
     assert_eq!(promise(text), want.into(), "{text:?}");
@@ -135,6 +139,38 @@ fn takes_the_last_one() {
 }
 
 #[test]
+fn a_question_is_read_as_a_reason_is() {
+    case("<promise>BLOCKED: A or B?</promise>", blocked("A or B?"));
+    case(
+        "**<promise>blocked - A\nor B?</promise>**",
+        blocked("A\nor B?"),
+    );
+    case("<promise>BLOCKED</promise>", blocked(""));
+    case("<promise>BLOCKEDNESS: A?</promise>", None);
+    case("I am <promise>BLOCKED: A?</promise>", None);
+    case("```\n<promise>BLOCKED: A?</promise>\n```\n", None);
+    // The last one wins, whichever it is, and one that was cut short counts.
+    let asks = "<promise>BLOCKED: A?</promise>\n";
+    case(
+        &format!("<promise>COMPLETE</promise>\n{asks}"),
+        blocked("A?"),
+    );
+    case(
+        &format!("<promise>FAILED: x</promise>\n{asks}"),
+        blocked("A?"),
+    );
+    case(&format!("{asks}<promise>FAILED: x</promise>"), failed("x"));
+    case(
+        &format!("{asks}<promise>COMPLETE</promise>"),
+        Promise::Complete,
+    );
+    case(
+        "<promise>COMPLETE</promise>\n<promise>BLOCKED: A o",
+        blocked("A o"),
+    );
+}
+
+#[test]
 fn reads_reasons_over_several_lines_and_none() {
     case(
         "<promise>FAILED: two tests:\n\n- a\n- b\n</promise>",
@@ -200,6 +236,7 @@ fn texts() -> impl Strategy<Value = String> {
         "</promise>",
         "COMPLETE",
         "FAILED: ä reason",
+        "BLOCKED: ä question",
         "\n",
         "\r\n",
         "```",

@@ -295,6 +295,8 @@ struct AttemptRow {
     kind: FailureKind,
     reason: String,
     changed_files: usize,
+    /// Agent processes it had, one after the other in one session: each repair is one more.
+    rounds: u32,
 }
 
 /// One parked attempt in full.
@@ -336,13 +338,14 @@ impl From<&ParkedAttempt> for AttemptRow {
             kind: parked.note.kind,
             reason: parked.note.why.clone(),
             changed_files: parked.note.changed_files,
+            rounds: parked.note.rounds,
         }
     }
 }
 
 /// Writes a table for each run; the rows of a run stand together.
 fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
-    let header = ["attempt", "parked", "files", "kind", "reason"];
+    let header = ["attempt", "parked", "rounds", "files", "kind", "reason"];
     for (place, rows) in rows.chunk_by(|one, two| one.run == two.run).enumerate() {
         let gap = if place == 0 { "" } else { "\n" };
         let run = rows.first().map_or("", |row| row.run.as_str());
@@ -353,13 +356,14 @@ fn write_list(page: &mut Page, rows: &[AttemptRow], now: Timestamp) {
     }
 }
 
-fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 5] {
+fn cells(row: &AttemptRow, now: Timestamp) -> [(Style, String); 6] {
     let plain = Style::new();
     let reason = reason::brief(row.kind, &row.reason);
     let parked = words::ago(row.at, now);
     [
         (STRONG, clean(&row.attempt)),
         (plain, parked),
+        (plain, row.rounds.to_string()),
         (plain, row.changed_files.to_string()),
         (plain, kind(row.kind)),
         (plain, truncate(&reason, REASON_WIDTH)),
@@ -388,11 +392,13 @@ fn write_one(page: &mut Page, view: &AttemptView) {
     page.styled(STRONG, format!("attempt {}", clean(&row.attempt)));
     let parked = row.at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
     let kind = format!("{}: {}", kind(row.kind), words::failure(row.kind));
+    let rounds = row.rounds.to_string();
     let mut facts = vec![
         ("run", &row.run),
         ("story", &row.story),
         ("parked", &parked),
         ("kind", &kind),
+        ("rounds", &rounds),
         ("transcript", &view.transcript),
     ];
     facts.extend(view.diff.iter().map(|diff| ("diff", diff)));

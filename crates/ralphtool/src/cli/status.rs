@@ -275,7 +275,8 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
         let text = format!("{}; the next start {}", left.found, left.then);
         facts.push(("left", text));
     }
-    facts.push(("attempts", status.attempts.to_string()));
+    let attempts = words::with_repairs(status.attempts, status.repairs);
+    facts.push(("attempts", attempts));
     // A running clock has no parts of a second.
     let time = if status.is_live() {
         words::clock(status.elapsed_ms)

@@ -108,6 +108,9 @@ pub(crate) struct RunArguments {
     /// How many times a failed story is tried again [default: 3]
     #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
     pub(crate) max_retries: Option<u32>,
+    /// How many times the agent of an attempt may repair what a check found, in the same session [default: 2]
+    #[arg(long, value_name = "N", value_parser = whole_number, allow_negative_numbers = true)]
+    pub(crate) repairs: Option<u32>,
     /// The agent, or a list with commas: when one is unavailable, the next takes over [default: claude]
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<AgentList>,
@@ -204,6 +207,7 @@ impl RunArguments {
             agent: flag(self.agent.clone(), "--agent"),
             model: flag(self.model.clone(), "--model"),
             max_retries: flag(self.max_retries, "--max-retries"),
+            repairs: flag(self.repairs, "--repairs"),
             on_finish: flag(self.on_finish, "--on-finish"),
             idle_timeout: flag(self.idle_timeout, "--idle-timeout"),
             total_timeout: flag(self.timeout, "--timeout"),

@@ -11,7 +11,7 @@ use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishChoice, FinishFailed, GateFinished,
-    GateResult, Record, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
+    GateResult, Record, RepairStarted, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
 };
 use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
@@ -92,6 +92,10 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             alert(WARN, format!("{agent} takes over: {}", clean(reason)))
         }
         Event::AttemptStarted(it) => step(Style::new(), attempt_started(it)),
+        Event::RepairStarted(it) => repair_started(it),
+        Event::AttemptContinued(it) => {
+            step(Style::new(), format!("attempt {} continues", it.attempt))
+        }
         Event::Agent { agent, .. } => return agent_line(agent),
         Event::GateStarted(it) => {
             let place = match (it.baseline, it.whole) {
@@ -248,12 +252,27 @@ fn attempt_started(it: &AttemptStarted) -> String {
     }
 }
 
+/// The session goes on; what the agent gets to read is below.
+fn repair_started(it: &RepairStarted) -> Line {
+    let (repair, why) = (words::repair(it), words::failure(it.kind));
+    let reason = reason_beside(it.kind, &it.reason).unwrap_or_default();
+    let details = reason::shortened(it.kind, reason, REASON_LINES);
+    let text = format!(
+        "{repair} of attempt {}, in the same session: {why}",
+        it.attempt
+    );
+    step(WARN, text).with(details)
+}
+
 fn story_completed(it: &StoryCompleted) -> Line {
     let short: String = clean(&it.commit).chars().take(10).collect();
     let mut parts = vec![
         count(it.attempts, "attempt"),
         words::elapsed(it.duration_ms),
     ];
+    if let Some(repairs) = words::repairs(it.repairs) {
+        parts.insert(1, repairs);
+    }
     parts.extend(words::usage(&it.usage));
     parts.push(format!("{} changed", count(it.changed_files, "file")));
     let parts = parts.join(" · ");
@@ -284,7 +303,8 @@ fn gate_finished(it: &GateFinished) -> Line {
 }
 
 fn attempt_failed(it: &AttemptFailed) -> Line {
-    let mut parts = vec![words::elapsed(it.duration_ms)];
+    let mut parts: Vec<String> = words::repairs(it.repairs).into_iter().collect();
+    parts.push(words::elapsed(it.duration_ms));
     parts.extend(words::usage(&it.usage));
     let verb = match it.kind {
         FailureKind::Stopped | FailureKind::Interrupted | FailureKind::Skipped => "ended",

@@ -12,7 +12,7 @@ use super::words::{self, count};
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
-    Spending, StoryReceipt, StoryResult,
+    RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
 };
 use ralph_run::records::progress::Importance;
 use ralph_run::records::state::with_finish;
@@ -66,7 +66,7 @@ fn warnings(receipt: &Receipt, importance: Importance) -> Vec<String> {
 /// What the run did as a whole.
 fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let totals = &receipt.totals;
-    let attempts = attempts(totals.attempts, totals.failed_attempts);
+    let attempts = attempts(totals);
     let mut figures = vec![
         ("stories", receipt.counts.in_words()),
         ("attempts", attempts),
@@ -128,9 +128,34 @@ fn write_attempt(page: &mut Page, attempt: &AttemptReceipt) {
     for line in reason_lines(attempt, REASON_LINES) {
         page.line(format!("        {line}"));
     }
-    for gate in &attempt.gates {
-        page.line(format!("        {}", gate_line(gate)));
+    for check in checks(attempt) {
+        page.line(format!("        {check}"));
     }
+}
+
+/// The gates that ran on an attempt and its repairs, in order, a line each.
+fn checks(attempt: &AttemptReceipt) -> Vec<String> {
+    let of = |repair: u32| {
+        attempt
+            .gates
+            .iter()
+            .filter(move |gate| gate.repair == repair)
+    };
+    let mut lines: Vec<String> = of(0).map(gate_line).collect();
+    for repair in &attempt.repairs {
+        lines.push(repair_line(repair));
+        lines.extend(of(repair.number).map(gate_line));
+    }
+    lines
+}
+
+/// Which repair it was, and of what.
+fn repair_line(repair: &RepairReceipt) -> String {
+    let what = match &repair.gate {
+        Some(gate) => format!("gate `{}`", clean(gate)),
+        None => words::failure(repair.kind).to_owned(),
+    };
+    format!("repair {} in the same session: {what}", repair.number)
 }
 
 /// The lines below the headline.
@@ -149,6 +174,7 @@ fn reason_lines(attempt: &AttemptReceipt, most: usize) -> Vec<String> {
 /// What an attempt took, used and left.
 fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
+    parts.extend(words::repairs(repairs(attempt)));
     parts.extend(attempt.duration_ms.map(words::elapsed));
     parts.extend(attempt.agent.as_deref().map(clean));
     parts.extend(spending(&attempt.spending));
@@ -157,6 +183,10 @@ fn attempt_parts(attempt: &AttemptReceipt) -> Vec<String> {
     let parked = attempt.parked.as_deref();
     parts.extend(parked.map(|it| format!("parked as {}", clean(it))));
     parts
+}
+
+fn repairs(attempt: &AttemptReceipt) -> u32 {
+    attempt.repairs.last().map_or(0, |last| last.number)
 }
 
 /// How a story stands: a sign, a word and their style.
@@ -194,13 +224,14 @@ fn result(attempt: &AttemptReceipt) -> &'static str {
     }
 }
 
-/// How many attempts, and how many of them failed.
-fn attempts(all: u32, failed: u32) -> String {
-    let all = count(all, "attempt");
-    match failed {
-        0 => all,
-        _ => format!("{all}, {failed} failed"),
+/// How many attempts, how many of them failed, and how many repairs there were.
+fn attempts(totals: &Totals) -> String {
+    let mut parts = vec![count(totals.attempts, "attempt")];
+    if totals.failed_attempts > 0 {
+        parts.push(format!("{} failed", totals.failed_attempts));
     }
+    parts.extend(words::repairs(totals.repairs));
+    parts.join(", ")
 }
 
 /// A gate's result, with its name.

@@ -58,6 +58,10 @@ impl Status {
                 self.settle();
                 self.busy(words::attempt(it.attempt, it.tries()), record.at);
             }
+            Event::RepairStarted(it) => self.busy(words::repair(it), record.at),
+            Event::AttemptContinued(it) => {
+                self.busy(format!("attempt {}", it.attempt), record.at);
+            }
             Event::Agent {
                 agent: AgentEvent::Usage { usage, .. },
                 ..

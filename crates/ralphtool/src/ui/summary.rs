@@ -74,7 +74,7 @@ impl<'a> Summary<'a> {
         let all = self.progress.figures(None);
         let mut figures = vec![
             ("stories", all.stories.in_words()),
-            ("attempts", all.attempts.to_string()),
+            ("attempts", words::with_repairs(all.attempts, all.repairs)),
             ("time", words::elapsed(words::millis(all.time))),
         ];
         let tokens = all.usage.total_tokens();

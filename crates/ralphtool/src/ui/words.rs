@@ -9,7 +9,7 @@ use ralph_agents::agent_event::Usage;
 pub(crate) use ralph_base::allowance::limit_dollars as cost_limit;
 use ralph_base::ids::AttemptNumber;
 pub(crate) use ralph_base::size::rounded as bytes;
-use ralph_run::records::event::{BudgetLimits, FinishChoice, Request, Tries};
+use ralph_run::records::event::{BudgetLimits, FinishChoice, RepairStarted, Request, Tries};
 pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
 pub(crate) use ralph_run::words::{cost, count, elapsed, tokens};
@@ -119,6 +119,22 @@ pub(crate) fn attempt(number: AttemptNumber, tries: Tries) -> String {
         0 => format!("attempt {number}/{}", tries.most),
         _ => format!("attempt {number}, try {}/{}", tries.number, tries.most),
     }
+}
+
+/// Which repair of an attempt it is: `repair 1/2`.
+pub(crate) fn repair(it: &RepairStarted) -> String {
+    format!("repair {}/{}", it.repair, it.max_repairs)
+}
+
+/// How many repairs there were, where there were any.
+pub(crate) fn repairs(number: u32) -> Option<String> {
+    (number > 0).then(|| count(number, "repair"))
+}
+
+/// How many attempts, and how many repairs where there were any: `3, 2 repairs`.
+pub(crate) fn with_repairs(attempts: u32, number: u32) -> String {
+    let parts = std::iter::once(attempts.to_string()).chain(repairs(number));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// What a finish does, as a name.

@@ -125,6 +125,64 @@ fn a_command_starts_in_its_folder_with_the_environment_it_was_given() {
 }
 
 #[test]
+fn a_command_with_a_place_for_a_session_gets_an_id_for_each() {
+    let sandbox = Sandbox::new();
+    let note = sandbox.root.join("noted");
+    let script = format!(
+        "echo \"$1 $RALPHTOOL_SESSION\" >> {}\n{}",
+        note.display(),
+        work()
+    );
+    sandbox.write("mine.sh", &script);
+    sandbox.write(
+        "ralphtool.toml",
+        "agent = \"mine\"\n[agents.mine]\ncommand = [\"sh\", \"mine.sh\", \"{session}\"]\n\
+         resume = [\"sh\", \"mine.sh\", \"{session}\"]\n",
+    );
+    run(&sandbox, &[]).ends_with(0);
+    let noted = fs::read_to_string(note).unwrap();
+    let ids: Vec<&str> = noted
+        .lines()
+        .map(|line| {
+            let (argument, variable) = line.split_once(' ').unwrap();
+            assert_eq!(argument, variable);
+            argument
+        })
+        .collect();
+    let [first, second] = ids[..] else {
+        panic!("two attempts, not {noted}");
+    };
+    assert_eq!((first.len(), second.len()), (36, 36), "{noted}");
+    assert_ne!(first, second);
+}
+
+#[test]
+fn every_command_of_an_agent_needs_permission() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "ralphtool.toml",
+        "agent = \"mine\"\n[agents.mine]\ncommand = [\"one\", \"{session}\"]\n\
+         resume = [\"two\", \"{session}\"]\nreview = [\"three\"]\n",
+    );
+    let mut command = sandbox.command(env!("CARGO_BIN_EXE_ralphtool"));
+    command.args(["loop", "c"]).env_remove("RALPHTOOL_TRUST");
+    let refused = sandbox.start_command(command).end().ends_with(2).stderr;
+    let asked: Vec<&str> = refused
+        .lines()
+        .filter(|line| line.contains("the agent `mine`"))
+        .map(str::trim)
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            "line 3: the agent `mine` runs: one {session}",
+            "line 4: the agent `mine` continues a session with: two {session}",
+            "line 5: the agent `mine` reviews with: three",
+        ]
+    );
+}
+
+#[test]
 fn a_command_with_missing_requirements_is_refused_before_anything_starts() {
     let refuse = |lines: &str| {
         let sandbox = Sandbox::new();

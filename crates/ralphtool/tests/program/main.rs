@@ -47,6 +47,7 @@ mod prompts;
 mod readme;
 mod records;
 mod refusals;
+mod repairs;
 mod resuming;
 mod rich;
 mod scenarios;

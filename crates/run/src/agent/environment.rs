@@ -2,8 +2,11 @@
 
 use super::{Agent, Work, filled};
 use crate::settings::Variable;
-use ralph_agents::adapters::{ADAPTERS, Adapter};
+use ralph_agents::adapters::{ADAPTERS, Adapter, Rights, Role};
 use ralph_process::{EnvChange, RUN_VARIABLE};
+
+/// The id of the session, for scripts that keep something under it.
+const SESSION_VARIABLE: &str = "RALPHTOOL_SESSION";
 
 /// What git uses to be about another repository than the one it stands in.
 const GIT_LOCAL: [&str; 8] = [
@@ -24,7 +27,7 @@ pub(crate) fn git_scrubbed() -> impl Iterator<Item = EnvChange> {
 
 /// All changes to the environment for one attempt; the attempt's mark comes with its process.
 pub(super) fn of(agent: &Agent, work: &Work<'_>, is_root: bool) -> Vec<EnvChange> {
-    let mut env = always(agent, is_root, |value| {
+    let mut env = always(agent, work.role, is_root, |value| {
         filled(value, agent.model.as_deref(), work)
     });
     env.extend([
@@ -32,15 +35,21 @@ pub(super) fn of(agent: &Agent, work: &Work<'_>, is_root: bool) -> Vec<EnvChange
         EnvChange::set("RALPHTOOL_STORY", &work.attempt.story.0),
         EnvChange::set("RALPHTOOL_CHANGE", work.change),
         EnvChange::set("RALPHTOOL_LEARNINGS", work.learnings),
-        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file()),
-        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace()),
+        EnvChange::set("RALPHTOOL_PROMPT", work.prompt_file),
+        EnvChange::set("GIT_TRACE2_EVENT", work.git_trace),
     ]);
+    env.push(match work.session_id() {
+        Some(id) => EnvChange::set(SESSION_VARIABLE, id),
+        // It may be that of a run around this one.
+        None => EnvChange::remove(SESSION_VARIABLE),
+    });
     env
 }
 
 /// The changes that hold whatever the agent is started for; what the user wrote is filled in.
 pub(super) fn always(
     agent: &Agent,
+    role: Role,
     is_root: bool,
     fill: impl Fn(&str) -> String,
 ) -> Vec<EnvChange> {
@@ -50,13 +59,22 @@ pub(super) fn always(
     if let Some(adapter) = agent.adapter() {
         env.extend(foreign_credentials(adapter, &agent.env).map(EnvChange::remove));
         env.extend(set(adapter.environment));
-        if is_root {
-            env.extend(set(adapter.as_root));
-        }
     }
     let own = agent.env.iter();
-    env.extend(own.filter_map(|(name, how)| env_change(name, how, &fill)));
+    let own = own.filter_map(|(name, how)| env_change(name, how, &fill));
+    let rights = agent.adapter().map(|it| it.rights(role));
+    let rights = rights.into_iter().flat_map(|it| rights_of(it, is_root));
+    match role {
+        Role::Worker => env.extend(rights.chain(own)),
+        // What it must not do is not lifted by a variable that was set for its work.
+        Role::Reviewer => env.extend(own.chain(rights)),
+    }
     env
+}
+
+fn rights_of(rights: &'static Rights, is_root: bool) -> impl Iterator<Item = EnvChange> {
+    let as_root = if is_root { rights.as_root } else { &[] };
+    set(rights.environment).chain(set(as_root))
 }
 
 fn set(variables: &'static [(&'static str, &'static str)]) -> impl Iterator<Item = EnvChange> {

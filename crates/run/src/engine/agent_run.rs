@@ -20,6 +20,28 @@ pub(super) struct AgentRun {
     batch: EventBatch,
     last_line: Option<String>,
     stopped: bool,
+    resumable: Resumable,
+}
+
+/// Whether the session of an agent can be continued.
+#[derive(Debug)]
+pub(super) enum Resumable {
+    /// The agent cannot do that.
+    No,
+    /// With this id.
+    With(String),
+    /// With the id that its stream reports.
+    AsReported,
+}
+
+impl Resumable {
+    fn id(self, reported: Option<&String>) -> Option<String> {
+        match self {
+            Self::No => None,
+            Self::With(id) => Some(id),
+            Self::AsReported => reported.cloned(),
+        }
+    }
 }
 
 impl AgentRun {
@@ -29,6 +51,7 @@ impl AgentRun {
         process: RunningProcess,
         reader: Box<dyn StreamReader>,
         batch: EventBatch,
+        resumable: Resumable,
     ) -> Self {
         Self {
             ticket,
@@ -37,6 +60,7 @@ impl AgentRun {
             batch,
             last_line: None,
             stopped: false,
+            resumable,
         }
     }
 
@@ -104,9 +128,11 @@ impl AgentRun {
             stderr: &ending.stderr_tail,
         });
         let mut answers: Vec<Answer> = last.into_iter().map(Answer::AgentSaid).collect();
+        let verdict = this.reader.verdict();
         let end = AgentEnd {
             last_line: this.last_line,
-            ..sum_up(this.reader.verdict(), ending, this.stopped)
+            session: this.resumable.id(verdict.session.as_ref()),
+            ..sum_up(verdict, ending, this.stopped)
         };
         answers.push(Answer::AgentEnded(Box::new(end)));
         let ticket = this.ticket;
@@ -137,6 +163,8 @@ fn sum_up(stream: StreamEnd, ending: Ending, stopped: bool) -> AgentEnd {
         last_line: None,
         swept: ending.swept.ended,
         still_running: ending.swept.survivors,
+        session: None,
+        began: stream.began,
         usage: (stream.usage != Usage::default()).then_some(stream.usage),
     }
 }

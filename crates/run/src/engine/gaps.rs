@@ -77,8 +77,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                 if note.label == attempt.to_string()
                     && recorded.failed.insert(note.label.clone()) =>
             {
-                let (usage, duration_ms) = recorded.spent(&note.label);
-                missing.push(failed(attempt, note, usage, duration_ms));
+                missing.push(recorded.failed(attempt, note));
             }
             Step::Verified { story: note } => story = Some(note),
             Step::SaveIntent {
@@ -95,7 +94,7 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
                 let event = match (work, verified) {
                     (SavedWork::Reopened(it), _) => Event::reopened(it.clone(), commit.clone()),
                     (SavedWork::Story(of), Some(note)) if *of == note.id => {
-                        completed(note, commit.clone(), files)
+                        recorded.completed(note, commit.clone(), files)
                     }
                     _ => continue,
                 };
@@ -130,6 +129,8 @@ fn missing_events(lines: &[Line], run: &RunId, records: &[Record]) -> Vec<Event>
 struct Recorded {
     /// When attempts started, when they last reported what they used, and what that was.
     spent: HashMap<String, (Timestamp, Timestamp, Usage)>,
+    /// How often attempts were to be repaired.
+    repairs: HashMap<String, u32>,
     failed: HashSet<String>,
     saved: HashSet<String>,
     finishes: usize,
@@ -155,6 +156,10 @@ impl Recorded {
                         (spent.1, spent.2) = (record.at, *usage);
                     }
                 }
+                Event::RepairStarted(repair) => {
+                    let label = label(&repair.story, repair.attempt);
+                    recorded.repairs.insert(label, repair.repair);
+                }
                 Event::AttemptFailed(AttemptFailed { parked, .. }) => {
                     recorded.failed.insert(parked.clone());
                 }
@@ -178,37 +183,46 @@ impl Recorded {
         let time = last.duration_since(*started).as_millis();
         (*usage, u64::try_from(time).unwrap_or(0))
     }
+
+    fn repairs(&self, label: &str) -> u32 {
+        self.repairs.get(label).copied().unwrap_or(0)
+    }
+
+    fn failed(&self, attempt: &AttemptId, note: &ParkedNote) -> Event {
+        let (usage, duration_ms) = self.spent(&note.label);
+        Event::AttemptFailed(AttemptFailed {
+            story: attempt.story.clone(),
+            attempt: attempt.attempt,
+            kind: note.kind,
+            reason: note.why.clone(),
+            parked: note.label.clone(),
+            changed_files: note.changed_files,
+            retrying: true,
+            duration_ms,
+            usage,
+            repairs: self.repairs(&note.label),
+        })
+    }
+
+    fn completed(&self, note: &StoryNote, commit: String, changed_files: usize) -> Event {
+        let attempts = (1..=note.attempts).map(AttemptNumber);
+        let repairs = attempts.map(|number| self.repairs(&label(&note.id, number)));
+        Event::StoryCompleted(StoryCompleted {
+            story: note.id.clone(),
+            title: note.title.clone(),
+            attempts: note.attempts,
+            commit,
+            changed_files,
+            duration_ms: 0,
+            usage: Usage::default(),
+            repairs: repairs.sum(),
+        })
+    }
 }
 
 fn label(story: &StoryId, attempt: AttemptNumber) -> String {
     let story = story.clone();
     AttemptId { story, attempt }.to_string()
-}
-
-fn failed(attempt: &AttemptId, note: &ParkedNote, usage: Usage, duration_ms: u64) -> Event {
-    Event::AttemptFailed(AttemptFailed {
-        story: attempt.story.clone(),
-        attempt: attempt.attempt,
-        kind: note.kind,
-        reason: note.why.clone(),
-        parked: note.label.clone(),
-        changed_files: note.changed_files,
-        retrying: true,
-        duration_ms,
-        usage,
-    })
-}
-
-fn completed(note: &StoryNote, commit: String, changed_files: usize) -> Event {
-    Event::StoryCompleted(StoryCompleted {
-        story: note.id.clone(),
-        title: note.title.clone(),
-        attempts: note.attempts,
-        commit,
-        changed_files,
-        duration_ms: 0,
-        usage: Usage::default(),
-    })
 }
 
 fn kept(begun: &BeginIntent, changed_files: usize) -> Event {
@@ -340,6 +354,7 @@ mod tests {
                 why: "interrupted".to_owned(),
                 changed_files: 1,
                 commit: None,
+                rounds: 1,
             },
         };
         let verified = || Step::Verified { story: note() };

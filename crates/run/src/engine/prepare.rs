@@ -402,6 +402,7 @@ fn policy(run: &Run) -> Policy {
     let settings = &run.settings;
     Policy {
         max_retries: settings.max_retries.value,
+        repairs: settings.repairs.value,
         only_story: run.only_story.clone(),
         idle_timeout: settings.idle_timeout.value.0,
         total_timeout: settings.total_timeout.value.0,

@@ -1,19 +1,23 @@
 //! Starting an agent: its prompt, its folder, the note in the journal, the process.
 
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::agent_run::AgentRun;
+use super::agent_run::{AgentRun, Resumable};
 use super::step::StepError;
 use super::{Engine, Running, agents, chain};
 use crate::agent::{Agent, PROMPT_FILE, Work};
 use crate::learnings::file::newest;
-use crate::machine::{AgentRequest, AgentStart, Answer, Ticket};
+use crate::machine::{AgentRequest, AgentStart, Answer, Continuation, Ticket};
+use crate::prompt::continuing::continuing;
 use crate::prompt::{PromptInput, prompt};
 use crate::records::event::Event;
+use ralph_agents::adapters::{Role, SessionArg};
+use ralph_agents::agent_event::Usage;
 use ralph_agents::event_batch::EventBatch;
-use ralph_base::files::{create_private_folder, write_whole};
-use ralph_base::ids::StoryId;
+use ralph_base::files::{FileError, Tried as _, create_private_folder, open_append, write_whole};
+use ralph_base::ids::{AttemptId, StoryId};
 use ralph_base::shell::quoted;
 use ralph_plan::source;
 use ralph_process::RunningProcess;
@@ -25,6 +29,9 @@ const NOT_STARTED: &str = "could not start an attempt";
 
 /// Name of the file that says which process an attempt is.
 const PROCESS_FILE: &str = "process.json";
+
+/// Name of the folder where the git commands of an attempt's agent are recorded.
+const GIT_TRACE: &str = "git";
 
 /// Name of the folder that keeps task files no checkpoint reaches.
 pub(crate) const OUTSIDE_FOLDER: &str = "outside";
@@ -51,9 +58,16 @@ impl Engine {
         request: AgentRequest,
     ) -> Result<Answer, StepError> {
         let agent = agents::agent(&self.run.settings, &request.choice);
-        self.include_user_changes(&request.attempt.story).await?;
-        self.tasks_are_as_read();
-        let folder = self.start_process(ticket, &request, &agent).await?;
+        let folder = match &request.continues {
+            None => self.start_session(ticket, &request, &agent).await?,
+            Some(continues) => {
+                let round = Round {
+                    request: &request,
+                    continues,
+                };
+                self.continue_session(ticket, round, &agent).await?
+            }
+        };
         self.session::<Attempt>()?.prewarm_object_folders();
         Ok(Answer::AgentStarted(AgentStart {
             transcript: folder.to_string_lossy().into_owned(),
@@ -81,19 +95,23 @@ impl Engine {
         }
     }
 
-    async fn start_process(
+    /// Starts the agent of an attempt, with a session of its own.
+    async fn start_session(
         &mut self,
         ticket: Ticket,
         request: &AgentRequest,
         agent: &Agent,
     ) -> Result<PathBuf, StepError> {
         let attempt = &request.attempt;
-        let vault = self.vault()?;
-        let folder = vault.attempt_folder(&self.id, attempt);
-        let learnings = crate::learnings::file::path(vault.vault_folder(), &self.run.change.name);
-        create_private_folder(&folder.join("git")).map_err(not_started)?;
-        let text = self.prompt_for(request, &learnings)?;
-        write_whole(&folder.join(PROMPT_FILE), text.as_bytes(), 0o600).map_err(not_started)?;
+        self.include_user_changes(&attempt.story).await?;
+        self.tasks_are_as_read();
+        let folder = self.vault()?.attempt_folder(&self.id, attempt);
+        create_private_folder(&folder.join(GIT_TRACE)).map_err(not_started)?;
+        let prompt = Prompt {
+            text: self.prompt_for(request)?,
+            file: folder.join(PROMPT_FILE),
+        };
+        prompt.write()?;
         if let Some(base) = &self.story_base {
             source::keep_outside(
                 base,
@@ -104,6 +122,61 @@ impl Engine {
         }
         let started = self.take_session::<AtCheckpoint>()?.start_attempt(attempt);
         self.put_session(NOT_STARTED, started.map(|session| (session, ())))?;
+        let id = agent.new_session_id();
+        let process = AgentProcess {
+            attempt,
+            session: SessionArg::New { id: id.as_deref() },
+            earlier: Usage::default(),
+        };
+        self.start_process(ticket, process, &prompt, agent).await?;
+        Ok(folder)
+    }
+
+    /// Continues the session of an attempt's agent, in the tree as the agent left it.
+    async fn continue_session(
+        &mut self,
+        ticket: Ticket,
+        Round { request, continues }: Round<'_>,
+        agent: &Agent,
+    ) -> Result<PathBuf, StepError> {
+        let attempt = &request.attempt;
+        let started = self.session::<Attempt>()?;
+        let started = started.start_round(attempt, continues.round);
+        self.report_restore(started).await?;
+        let folder = self.vault()?.attempt_folder(&self.id, attempt);
+        for output in ["stdout", "stderr"] {
+            end_line(&folder.join(output)).map_err(not_started)?;
+        }
+        let prompt = Prompt {
+            text: continuing(&continues.message, &request.notes),
+            file: folder.join(format!("prompt-{}.md", continues.round)),
+        };
+        prompt.write()?;
+        let id = &continues.session;
+        let process = AgentProcess {
+            attempt,
+            session: SessionArg::Continue { id },
+            earlier: continues.used,
+        };
+        self.start_process(ticket, process, &prompt, agent).await?;
+        Ok(folder)
+    }
+
+    async fn start_process(
+        &mut self,
+        ticket: Ticket,
+        process: AgentProcess<'_>,
+        prompt: &Prompt,
+        agent: &Agent,
+    ) -> Result<(), StepError> {
+        let AgentProcess {
+            attempt,
+            session,
+            earlier,
+        } = process;
+        let vault = self.vault()?;
+        let folder = vault.attempt_folder(&self.id, attempt);
+        let learnings = crate::learnings::file::path(vault.vault_folder(), &self.run.change.name);
         let work = Work {
             run: &self.id,
             attempt,
@@ -111,7 +184,11 @@ impl Engine {
             root: &self.repository.work_tree,
             learnings: &learnings,
             transcript: &folder,
-            prompt: &text,
+            prompt_file: &prompt.file,
+            git_trace: &folder.join(GIT_TRACE),
+            prompt: &prompt.text,
+            session,
+            role: Role::Worker,
         };
         let process = agent.process(work).map_err(not_started)?;
         let process = self.supervisors.start(process).await.map_err(not_started)?;
@@ -122,10 +199,18 @@ impl Engine {
         }
         let mut reader = agent.output().reader(&jiff::Zoned::now());
         reader.set_folder(&self.repository.work_tree.to_string_lossy());
+        reader.set_earlier_usage(earlier);
         let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
-        let run = AgentRun::new(ticket, process, reader, batch);
+        let resumable = match session {
+            _ if !agent.can_continue(Role::Worker) => Resumable::No,
+            SessionArg::New { id: None } => Resumable::AsReported,
+            SessionArg::New { id: Some(id) } | SessionArg::Continue { id } => {
+                Resumable::With(id.to_owned())
+            }
+        };
+        let run = AgentRun::new(ticket, process, reader, batch, resumable);
         self.running = Some(Running::Agent(Box::new(run)));
-        Ok(folder)
+        Ok(())
     }
 
     /// Ends a process that was just started and cannot be used, and all that came of it.
@@ -140,8 +225,10 @@ impl Engine {
         }
     }
 
-    fn prompt_for(&self, request: &AgentRequest, learnings: &Path) -> Result<String, StepError> {
+    fn prompt_for(&self, request: &AgentRequest) -> Result<String, StepError> {
         let (attempt, change) = (&request.attempt, &self.run.change);
+        let vault_folder = self.vault()?.vault_folder();
+        let learnings = &crate::learnings::file::path(vault_folder, &change.name);
         let Some(story) = change.story(&attempt.story) else {
             return Err(not_started(std::io::Error::other(format!(
                 "the change has no story {}",
@@ -168,6 +255,49 @@ impl Engine {
             tamper: &self.policy().tamper,
         }))
     }
+}
+
+/// A round of an attempt after its first.
+#[derive(Clone, Copy)]
+struct Round<'a> {
+    request: &'a AgentRequest,
+    continues: &'a Continuation,
+}
+
+/// The next process of an attempt's agent.
+struct AgentProcess<'a> {
+    attempt: &'a AttemptId,
+    session: SessionArg<'a>,
+    /// What earlier processes of its session used.
+    earlier: Usage,
+}
+
+/// What an agent is asked, and the file that keeps it.
+struct Prompt {
+    text: String,
+    file: PathBuf,
+}
+
+impl Prompt {
+    fn write(&self) -> Result<(), StepError> {
+        write_whole(&self.file, self.text.as_bytes(), 0o600).map_err(not_started)
+    }
+}
+
+/// Ends the last line of a file, which a process that was killed may have left open: what another
+/// one adds begins a line of its own.
+fn end_line(path: &Path) -> Result<(), FileError> {
+    let mut file = open_append(path)?;
+    if file.metadata().tried("read", path)?.len() == 0 {
+        return Ok(());
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1)).tried("read", path)?;
+    file.read_exact(&mut last).tried("read", path)?;
+    if last != *b"\n" {
+        file.write_all(b"\n").tried("write", path)?;
+    }
+    Ok(())
 }
 
 /// The answer where it is the agent that could not be started.

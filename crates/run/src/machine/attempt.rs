@@ -5,40 +5,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::availability::Pick;
+use super::held::Held;
 use super::io::{AgentEnd, AgentRequest, AgentStart, Answer, Effect, Step, TimerKind};
+use super::session::{Attempt, Session};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
 use super::{Machine, Phase};
-use crate::policy::roster::Choice;
 use crate::policy::{STOP_GRACE, in_words};
 use crate::records::event::{AttemptStarted, Event, FailureKind, Outcome};
-use crate::words::quoted;
+use crate::words::{between, quoted};
 use ralph_agents::agent_event::{AgentEvent, Usage, first_chars};
-use ralph_base::ids::AttemptId;
 
 /// How much of the agent's words is kept to say where it was.
 const PLACE_CHARS: usize = 200;
-
-/// One attempt at the story at hand.
-#[derive(Debug)]
-pub(super) struct Attempt {
-    pub(super) story: Box<Current>,
-    pub(super) id: AttemptId,
-    /// Who makes it.
-    pub(super) choice: Choice,
-    pub(super) started: Timestamp,
-    pub(super) usage: Usage,
-    /// The model the agent says it uses.
-    pub(super) model: Option<String>,
-    /// The prices its cost is computed from.
-    pub(super) prices: Option<String>,
-}
 
 /// An attempt whose agent is alive.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) attempt: Attempt,
     announced: bool,
+    /// When this agent process was started.
+    started: Timestamp,
     last_active: Timestamp,
     /// The last thing it did or said.
     place: Option<String>,
@@ -52,11 +39,13 @@ impl Machine {
             return self.leave_and_end(*story, used_up.into());
         }
         if self.pause {
-            return self.hold(story);
+            return self.hold(Held::Attempt(story));
         }
         let choice = match self.pick(&story) {
             Pick::Agent(choice) => choice,
-            Pick::Later(until, reason) => return self.wait(story, until, reason),
+            Pick::Later(until, reason) => {
+                return self.wait(Held::Attempt(story), until, reason);
+            }
             Pick::NoAgent(outcome) => return self.leave_and_end(*story, outcome),
         };
         self.announce_choice(&story, &choice);
@@ -70,19 +59,26 @@ impl Machine {
             choice: choice.clone(),
             previous: story.carry.previous.clone(),
             notes,
+            continues: None,
         }));
-        let attempt = Attempt {
+        self.watch_agent(Attempt {
             story,
             id,
             choice,
             started: self.now,
             usage: Usage::default(),
+            session: Session::default(),
             model: None,
             prices: None,
-        };
+        })
+    }
+
+    /// Waits for what an agent process does that was just asked for.
+    pub(super) fn watch_agent(&self, attempt: Attempt) -> Phase {
         Phase::Working(Work {
             attempt,
             announced: false,
+            started: self.now,
             last_active: self.now,
             place: None,
             armed: Vec::new(),
@@ -106,12 +102,13 @@ impl Machine {
         if work.announced {
             return;
         }
-        self.announce_attempt(work, start);
+        self.announce_process(work, start);
         work.last_active = self.now;
         let policy = self.policy();
+        let left = |bound: Duration| bound.saturating_sub(work.attempt.session.worked);
         let timers = [
             (TimerKind::Idle, policy.idle_timeout),
-            (TimerKind::Total, policy.total_timeout),
+            (TimerKind::Total, policy.total_timeout.map(left)),
             (
                 TimerKind::Budget,
                 self.next_budget_check(&work.attempt.id.story),
@@ -124,8 +121,11 @@ impl Machine {
         }
     }
 
-    fn announce_attempt(&mut self, work: &mut Work, start: AgentStart) {
+    fn announce_process(&mut self, work: &mut Work, start: AgentStart) {
         work.announced = true;
+        if let Some(event) = self.continued(&work.attempt) {
+            return self.announce(event);
+        }
         self.tally.attempts += 1;
         let Attempt {
             story, id, choice, ..
@@ -155,7 +155,7 @@ impl Machine {
         match &mut event {
             AgentEvent::Usage { usage, prices } => {
                 self.price(&mut work.attempt, *usage);
-                *usage = work.attempt.usage;
+                *usage = work.attempt.total_usage();
                 prices.clone_from(&work.attempt.prices);
             }
             AgentEvent::Session {
@@ -217,10 +217,12 @@ impl Machine {
     fn on_agent_ended(&mut self, mut work: Work, end: &AgentEnd) -> Phase {
         self.disarm_all(&mut work);
         if !work.announced {
-            self.announce_attempt(&mut work, AgentStart::default());
+            self.announce_process(&mut work, AgentStart::default());
         }
         self.settle_usage(&mut work.attempt, end.usage);
         let mut attempt = work.attempt;
+        attempt.session.id.clone_from(&end.session);
+        attempt.session.worked += between(work.started, self.now);
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);
         self.ledger.add(&attempt.id.story, &attempt.usage);
@@ -238,7 +240,7 @@ impl Machine {
                 self.request(Step::CheckStory(attempt.id.story.clone()));
                 Phase::Checking(attempt)
             }
-            Err(failure) => self.fail(attempt, failure),
+            Err(failure) => self.on_round_failed(attempt, failure, end.began),
         }
     }
 
@@ -256,10 +258,10 @@ impl Machine {
         if let Some(told) = at_end {
             self.price(attempt, told);
         }
-        let usage = attempt.usage;
-        if usage == before {
+        if attempt.usage == before {
             return;
         }
+        let usage = attempt.total_usage();
         let prices = attempt.prices.clone();
         self.announce(Event::Agent {
             story: attempt.id.story.clone(),
@@ -275,7 +277,7 @@ impl Machine {
                 self.on_agent_timer(&mut work, kind);
                 Phase::Working(work)
             }
-            Phase::Waiting(story, until) => self.on_waited(story, until),
+            Phase::Waiting(held, until) => self.on_waited(held, until),
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
                 if kind == TimerKind::Budget =>
             {

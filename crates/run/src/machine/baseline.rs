@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::held::Held;
 use super::io::{Ground, Step};
 use super::stories::Current;
 use super::verdict::how_and_tail;
@@ -131,10 +132,10 @@ impl Machine {
             return self.start_attempt(story);
         };
         if self.pause {
-            return self.hold(story);
+            return self.hold(Held::Attempt(story));
         }
         let attempt = self.next_attempt(&story.view.id);
-        self.run_gate(&attempt, gate, Ground::Checkpoint);
+        self.run_gate(&attempt, 0, gate, Ground::Checkpoint);
         Phase::Baseline(Baseline { story, gate })
     }
 

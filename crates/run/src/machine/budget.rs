@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::Machine;
-use super::attempt::Attempt;
 use super::io::{AgentEnd, Effect, TimerKind};
+use super::session::Attempt;
 use crate::policy::STOP_GRACE;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::attempt::Attempt;
 use super::io::{GateRequest, Ground, Step, StoryCheck};
+use super::session::Attempt;
 use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
@@ -33,11 +33,19 @@ pub(super) struct Verified {
 }
 
 impl Machine {
-    pub(super) fn run_gate(&mut self, attempt: &AttemptId, gate: usize, ground: Ground) {
-        let suffix = match ground {
-            Ground::Checkpoint => "-baseline",
-            Ground::Attempt => "",
-            Ground::Whole => "-end",
+    /// Runs a gate on what an attempt did, or will begin with; `repair` counts its repairs so far.
+    pub(super) fn run_gate(
+        &mut self,
+        attempt: &AttemptId,
+        repair: u32,
+        gate: usize,
+        ground: Ground,
+    ) {
+        let suffix = match (ground, repair) {
+            (Ground::Checkpoint, _) => "-baseline".to_owned(),
+            (Ground::Whole, _) => "-end".to_owned(),
+            (Ground::Attempt, 0) => String::new(),
+            (Ground::Attempt, repair) => format!("-repair-{repair}"),
         };
         let name = format!("{attempt}-{}{suffix}", gate + 1);
         self.announce(Event::GateStarted(GateStarted {
@@ -126,7 +134,8 @@ impl Machine {
         if gate == self.policy().gates.len() {
             return self.on_gates_done(gating);
         }
-        self.run_gate(&gating.attempt.id, gate, Ground::Attempt);
+        let repair = gating.attempt.session.repairs;
+        self.run_gate(&gating.attempt.id, repair, gate, Ground::Attempt);
         Phase::Gating(gating)
     }
 
@@ -264,6 +273,7 @@ impl Machine {
             changed_files,
             duration_ms: story.started.map_or(0, |started| self.ms_since(started)),
             usage: story.usage,
+            repairs: story.repairs,
         }));
         self.announce_unused(&id.story, STORY_DONE, unused);
         if self.stop.is_some() {

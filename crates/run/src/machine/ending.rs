@@ -53,11 +53,11 @@ impl Machine {
                 self.emit(Effect::StopProcess { grace });
                 phase
             }
-            Phase::Waiting(story, _) => {
+            Phase::Waiting(held, _) => {
                 self.cancel_timer(TimerKind::Wait);
-                self.leave_and_end(*story, Outcome::Stopped)
+                self.stop_held(held)
             }
-            Phase::Paused(story) => self.leave_and_end(*story, Outcome::Stopped),
+            Phase::Paused(held) => self.stop_held(held),
             // Anything else ends by itself, and the stop is seen then.
             phase => phase,
         }

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::attempt::Attempt;
 use super::availability::Pick;
 use super::carry::next_previous;
-use super::io::{Effect, Step, TimerKind};
+use super::io::Step;
+use super::repair::Remedy;
+use super::session::Attempt;
 use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
@@ -35,12 +36,28 @@ enum Next {
 }
 
 impl Machine {
+    /// An attempt did not succeed. Its agent's session goes on if that can help; otherwise it is
+    /// parked.
     pub(super) fn fail(&mut self, attempt: Attempt, failure: AttemptFailure) -> Phase {
         let uses_retry = match consequence(failure.kind) {
             Consequence::Retry => true,
             Consequence::Wait => self.note_limit(&attempt, &failure),
             Consequence::Replace | Consequence::Skip | Consequence::Stop => false,
         };
+        match self.remedy(&attempt, &failure, uses_retry) {
+            Remedy::Repair => self.repair(attempt, failure),
+            Remedy::Wait(until, reason) => self.wait_in_session(attempt, failure, until, reason),
+            Remedy::Park => self.park(attempt, failure, uses_retry),
+        }
+    }
+
+    /// Puts the attempt into the vault, from where it is never continued.
+    pub(super) fn park(
+        &mut self,
+        attempt: Attempt,
+        failure: AttemptFailure,
+        uses_retry: bool,
+    ) -> Phase {
         self.request(Step::Park(Setback {
             attempt: attempt.id.clone(),
             prompt_reason: failure.prompt_reason.clone(),
@@ -64,11 +81,11 @@ impl Machine {
             uses_retry,
             duration_ms,
         } = failed;
+        let (usage, repairs) = (attempt.total_usage(), attempt.session.repairs);
         let Attempt {
             mut story,
             id,
             choice,
-            usage,
             ..
         } = attempt;
         let next = self.after(&mut story, &choice.agent, &failure, uses_retry);
@@ -82,6 +99,7 @@ impl Machine {
             retrying: matches!(next, Next::Again),
             duration_ms,
             usage,
+            repairs,
         }));
         let before = story.carry.previous.take();
         story.carry.previous = next_previous(before, failure.kind, failure.prompt_reason, id);
@@ -174,26 +192,5 @@ impl Machine {
             Some(at) if limits == 1 => at,
             Some(at) => at.max(backed_off),
         }
-    }
-
-    pub(super) fn wait(&mut self, story: Box<Current>, until: Timestamp, reason: String) -> Phase {
-        self.announce(Event::Waiting {
-            story: story.view.id.clone(),
-            reason,
-            until,
-        });
-        self.ask();
-        let timer = self.timer(TimerKind::Wait);
-        self.emit(Effect::SetTimerAt { timer, at: until });
-        Phase::Waiting(story, until)
-    }
-
-    pub(super) fn on_waited(&mut self, story: Box<Current>, until: Timestamp) -> Phase {
-        if self.now < until {
-            let timer = self.timer(TimerKind::Wait);
-            self.emit(Effect::SetTimerAt { timer, at: until });
-            return Phase::Waiting(story, until);
-        }
-        self.start_attempt(story)
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::policy::roster::Choice;
-use crate::prompt::Previous;
+use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request, TaskOutline};
 use crate::tamper::Finding;
 use crate::words::quoted;
@@ -92,6 +92,21 @@ pub struct AgentRequest {
     pub previous: Option<Previous>,
     /// What the user wants it to know.
     pub notes: Vec<String>,
+    /// The session that goes on; none for the first round, which begins one.
+    pub continues: Option<Box<Continuation>>,
+}
+
+/// The next round of an attempt: its agent's session goes on, in the tree as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Continuation {
+    /// The agent's own id of its session.
+    pub session: String,
+    /// Which round of the attempt it is; the second is the first that continues a session.
+    pub round: u32,
+    /// What the agent is told.
+    pub message: Message,
+    /// What the session used so far: some agents report its total.
+    pub used: Usage,
 }
 
 /// A gate that is to run.
@@ -397,4 +412,8 @@ pub struct AgentEnd {
     pub still_running: Vec<String>,
     /// What it used; without it the last figures it gave count.
     pub usage: Option<Usage>,
+    /// The id its session can be continued with; none where the agent cannot do that.
+    pub session: Option<String>,
+    /// It began to work: the model was asked.
+    pub began: bool,
 }

@@ -8,8 +8,9 @@ use super::script::{asked, clock, finished, gate, id, limited, setup, silent, st
 use super::*;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
 use crate::records::event::{
-    AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult, GateStarted, Record,
-    Request, RunEnded, RunStarted, StoryCompleted, StoryStarted, WIRE_VERSION,
+    AttemptContinued, AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult,
+    GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
+    StoryStarted, WIRE_VERSION,
 };
 use crate::records::progress::Progress;
 use crate::settings::TamperCheck;
@@ -17,7 +18,7 @@ use crate::tamper::{Finding, Severity, TamperPolicy};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
-use ralph_base::ids::{AttemptNumber, RunId};
+use ralph_base::ids::{AttemptId, AttemptNumber, RunId};
 use ralph_plan::change::StoryState;
 
 /// Steps that legal answers may take after the random part; far more than any history needs.
@@ -93,7 +94,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Cleanup),
         Just(OnFinish::Keep)
     ];
-    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
+    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish, 0_u32..4);
     let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
@@ -118,6 +119,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             strict_tasks: rules.0,
             require_changes: rules.1,
             max_retries: rules.2,
+            repairs: rules.4,
             on_finish: rules.3,
             gates: gates.into_iter().enumerate().map(any_gate).collect(),
             idle_timeout: times.0,
@@ -217,6 +219,12 @@ struct World {
     gate_alive: bool,
     tree: Tree,
     promised: bool,
+    /// The attempt passed every check.
+    accepted: bool,
+    /// Attempts that were parked.
+    parked: HashSet<AttemptId>,
+    /// Repairs of the attempt at hand.
+    repairs: u32,
     /// What each gate said of the checkpoint, of the attempt, and of the whole change.
     before: Vec<Option<bool>>,
     gates: HashMap<usize, bool>,
@@ -256,6 +264,9 @@ impl World {
             gate_alive: false,
             tree: Tree::Untouched,
             promised: false,
+            accepted: false,
+            parked: HashSet::new(),
+            repairs: 0,
             before: vec![None; policy.gates.len()],
             gates: HashMap::new(),
             whole: HashMap::new(),
@@ -567,7 +578,15 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::Step(_, Step::StartAgent(AgentRequest { notes, attempt, .. })) => {
+            Effect::Step(
+                _,
+                Step::StartAgent(AgentRequest {
+                    notes,
+                    attempt,
+                    continues,
+                    ..
+                }),
+            ) => {
                 self.see_budget(&attempt.story);
                 let is_due = |it: &mut Option<StoryId>| {
                     it.as_ref().is_none_or(|story| *story == attempt.story)
@@ -575,12 +594,16 @@ impl World {
                 let due = self.unread.extract_if(.., is_due).count();
                 assert!(notes.len() >= due, "a note was lost");
                 assert!(nothing_runs, "two at a time");
-                assert_eq!(
-                    self.tree,
-                    Tree::AtCheckpoint,
-                    "an agent without a checkpoint"
-                );
+                if continues.is_some() {
+                    assert_eq!(self.tree, Tree::Worked, "its tree is gone");
+                    assert!(!self.accepted, "a repair of what was accepted");
+                    assert!(!self.parked.contains(attempt), "it was parked");
+                } else {
+                    assert_eq!(self.tree, Tree::AtCheckpoint, "no checkpoint");
+                    self.repairs = 0;
+                }
                 self.tree = Tree::Worked;
+                self.accepted = false;
                 self.agent = Some(Life::default());
                 self.promised = false;
                 self.gates.clear();
@@ -601,8 +624,12 @@ impl World {
                 assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
                 self.gate_alive = true;
             }
+            Effect::Step(_, Step::TickStory(_)) => self.accepted = true,
             Effect::Step(_, Step::Save(_)) => self.see_save(),
-            Effect::Step(_, Step::Park(_)) => assert!(nothing_runs && self.tree == Tree::Worked),
+            Effect::Step(_, Step::Park(setback)) => {
+                assert!(nothing_runs && self.tree == Tree::Worked);
+                assert!(self.parked.insert(setback.attempt.clone()), "parked twice");
+            }
             Effect::Step(_, Step::Restore) => assert!(nothing_runs && self.tree == Tree::Parked),
             Effect::Step(_, Step::Finish(_)) => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
@@ -703,6 +730,11 @@ impl World {
                 self.count(story);
             }
             Event::StoryCompleted(StoryCompleted { story, .. }) => self.count(story),
+            Event::RepairStarted(repair) => {
+                self.repairs += 1;
+                assert_eq!(repair.repair, self.repairs);
+                assert!(self.repairs <= self.policy.repairs, "too many repairs");
+            }
             Event::RunStarted { .. } => self.counted.clear(),
             Event::Paused { .. } => self.open = Open::Paused,
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
@@ -798,7 +830,12 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
     } else {
         end.exit
     };
-    AgentEnd { exit, ..end }
+    AgentEnd {
+        exit,
+        session: (pick & 64 == 0).then(|| "session".to_owned()),
+        began: pick & 32 == 0,
+        ..end
+    }
 }
 
 /// The order in which events may come.
@@ -848,7 +885,11 @@ impl Order {
                 assert!(last.is_none_or(|last| attempt.0 == last.0 + 1));
                 self.attempt = Some(*attempt);
             }
-            Event::Agent { story, attempt, .. } => self.is_at(story, *attempt),
+            Event::Agent { story, attempt, .. }
+            | Event::RepairStarted(RepairStarted { story, attempt, .. })
+            | Event::AttemptContinued(AttemptContinued { story, attempt }) => {
+                self.is_at(story, *attempt);
+            }
             Event::GateStarted(GateStarted {
                 baseline, whole, ..
             }) => {
@@ -868,7 +909,9 @@ impl Order {
                 self.is_at(story, *attempt);
                 assert!(self.gate.is_none());
             }
-            Event::Waiting { .. } | Event::Paused { .. } | Event::AgentChanged { .. } => {
+            // The tree of an attempt is kept while the run waits or is paused.
+            Event::Waiting { .. } | Event::Paused { .. } => assert!(self.story.is_some()),
+            Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());
             }
             Event::StoryCompleted(StoryCompleted {

@@ -273,6 +273,8 @@ pub(super) fn silent() -> AgentEnd {
         swept: Vec::new(),
         still_running: Vec::new(),
         usage: None,
+        session: None,
+        began: true,
     }
 }
 
@@ -448,6 +450,7 @@ pub(super) fn start_agent(
             choice: the_agent(),
             previous,
             notes: Vec::new(),
+            continues: None,
         }),
     )
 }
@@ -494,6 +497,7 @@ pub(super) fn attempt_failed(
         retrying,
         duration_ms: 0,
         usage: Usage::default(),
+        repairs: 0,
     }))
 }
 

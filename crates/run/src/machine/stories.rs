@@ -20,6 +20,8 @@ pub(super) struct Current {
     pub(super) carry: Carry,
     /// What its attempts used.
     pub(super) usage: Usage,
+    /// Repairs in its attempts.
+    pub(super) repairs: u32,
 }
 
 impl Machine {
@@ -128,6 +130,7 @@ impl Machine {
             view,
             started: None,
             usage: Usage::default(),
+            repairs: 0,
         })
     }
 

@@ -87,27 +87,18 @@ impl Machine {
         self.pause = false;
         self.announce_request(Request::GoOn);
         match phase {
-            Phase::Paused(story) => self.next_baseline(story),
+            Phase::Paused(held) => self.go_on_with(held),
             phase => phase,
         }
     }
 
-    /// Holds the next attempt at the story back.
-    pub(super) fn hold(&mut self, story: Box<Current>) -> Phase {
-        self.announce(Event::Paused {
-            story: story.view.id.clone(),
-        });
-        self.pending = None;
-        Phase::Paused(story)
-    }
-
     fn on_try_now(&mut self, phase: Phase) -> Phase {
         match phase {
-            Phase::Waiting(story, _) => {
+            Phase::Waiting(held, _) => {
                 self.announce_request(Request::TryNow);
                 self.cancel_timer(TimerKind::Wait);
                 self.availability.forget_waits();
-                self.start_attempt(story)
+                self.start_held(held)
             }
             phase => phase,
         }
@@ -141,11 +132,11 @@ impl Machine {
                 self.emit(Effect::StopProcess { grace: STOP_GRACE });
                 phase
             }
-            Phase::Waiting(story, _) => {
+            Phase::Waiting(held, _) => {
                 self.cancel_timer(TimerKind::Wait);
-                self.skip_story(*story)
+                self.skip_held(held)
             }
-            Phase::Paused(story) => self.skip_story(*story),
+            Phase::Paused(held) => self.skip_held(held),
             // The others end by themselves, and the skip is seen then.
             phase => phase,
         }

@@ -98,6 +98,24 @@ impl AttemptFailure {
         }
     }
 
+    /// Whether nothing but figures of time tells it from another failure: to repair it again would
+    /// not help.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        self.kind == other.kind
+            && self.gate == other.gate
+            && without_times(&self.reason) == without_times(&other.reason)
+    }
+
+    /// This failure, which ended a round that was to repair another one. The next prompt has both.
+    pub(super) fn after(self, open: &Self) -> Self {
+        let reasons = [&open.prompt_reason, &self.prompt_reason];
+        let reasons: Vec<&str> = reasons.into_iter().flatten().map(String::as_str).collect();
+        Self {
+            prompt_reason: Some(reasons.join("\n\nWhen the agent was asked to fix that: ")),
+            ..self
+        }
+    }
+
     fn limit(limit: &Limit) -> Self {
         Self {
             limit: Some(Box::new(limit.clone())),
@@ -111,6 +129,10 @@ impl AttemptFailure {
             prompt_reason: Some(SMALLER_STEPS.to_owned()),
             ..Self::new(FailureKind::Overflow, message.to_owned())
         }
+    }
+
+    fn blocked(question: &str) -> Self {
+        Self::failed(&format!("the agent asks: {question}"))
     }
 
     fn failed(reason: &str) -> Self {
@@ -155,6 +177,32 @@ impl AttemptFailure {
     }
 }
 
+/// A text without its times, such as `0.04s`, `12 ms` or `10:31:07`, which differ from run to run.
+fn without_times(text: &str) -> String {
+    const UNITS: [&str; 8] = ["s", "ms", "us", "µs", "ns", "m", "sec", "seconds"];
+    let is_number = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word
+                .chars()
+                .all(|c| c.is_ascii_digit() || ".:,".contains(c))
+    };
+    let is_time = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let unit = bare.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        (is_number(bare) && bare.matches(':').count() > 1)
+            || (unit.len() < bare.len() && UNITS.contains(&unit))
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_before_unit = |place: usize| {
+        let next = words
+            .get(place + 1)
+            .map(|next| next.trim_matches(|c: char| !c.is_alphanumeric()));
+        is_number(words[place]) && next.is_some_and(|next| UNITS.contains(&next))
+    };
+    let kept = (0..words.len()).filter(|place| !is_time(words[*place]) && !is_before_unit(*place));
+    kept.map(|place| words[place]).collect::<Vec<_>>().join(" ")
+}
+
 /// Why a promise in the last line does not count.
 fn why_void(line: &str) -> &'static str {
     let mut scanner = PromiseScanner::default();
@@ -178,6 +226,7 @@ pub(super) fn judge(end: &AgentEnd, ending: Ending) -> Result<Option<String>, At
     match promise {
         Some(Promise::Complete) if !end.is_error => Ok(odd_exit(end.exit)),
         Some(Promise::Failed(reason)) if !end.is_error => Err(AttemptFailure::failed(reason)),
+        Some(Promise::Blocked(question)) if !end.is_error => Err(AttemptFailure::blocked(question)),
         promise => Err(broken_off(end, promise)),
     }
 }
@@ -199,6 +248,7 @@ fn broken_off(end: &AgentEnd, promise: Option<&Promise>) -> AttemptFailure {
         (Some(Trouble::Limit(limit)), _) => return AttemptFailure::limit(limit),
         (Some(Trouble::Overflow(message)), _) => return AttemptFailure::overflow(message),
         (_, Some(Promise::Failed(reason))) => return AttemptFailure::failed(reason),
+        (_, Some(Promise::Blocked(question))) => return AttemptFailure::blocked(question),
         _ => {}
     }
     let ended_well = match end.exit {

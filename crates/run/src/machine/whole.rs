@@ -80,7 +80,7 @@ impl Machine {
         whole.gate = gate;
         let last = self.attempts_at(&whole.story);
         let attempt = AttemptId::new(whole.story.clone(), last);
-        self.run_gate(&attempt, gate, Ground::Whole);
+        self.run_gate(&attempt, 0, gate, Ground::Whole);
         Phase::Whole(whole)
     }
 

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
-    Spending, StoryReceipt, StoryResult, Totals,
+    RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
 };
-use crate::records::event::{GateResult, Outcome, Record};
+use crate::records::event::{GateResult, Outcome, Record, RepairStarted};
 use crate::records::progress::{
     AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
 };
@@ -49,6 +49,7 @@ impl Receipt {
             totals: Totals {
                 attempts: figures.attempts,
                 failed_attempts: figures.failed_attempts,
+                repairs: figures.repairs,
                 commits: stories
                     .iter()
                     .flat_map(|it| &it.commits)
@@ -121,7 +122,17 @@ fn attempt(story: &StoryProgress, attempt: &AttemptProgress, is_at_work: bool) -
         changed_files: failed.map(|it| it.changed_files),
         duration_ms: failed.map(|it| it.duration_ms).or(attempt.took.map(in_ms)),
         spending: Spending::of(attempt),
+        repairs: attempt.repairs.iter().map(repair).collect(),
         gates: gates(story, Some(attempt.number)),
+    }
+}
+
+fn repair(repair: &RepairStarted) -> RepairReceipt {
+    RepairReceipt {
+        number: repair.repair,
+        kind: repair.kind,
+        gate: repair.gate.clone(),
+        reason: repair.reason.clone(),
     }
 }
 
@@ -204,6 +215,7 @@ fn gate(gate: &GateProgress, is_red_before: bool) -> GateReceipt {
         verdict,
         how,
         duration_ms: gate.duration.map(in_ms),
+        repair: gate.repair,
     }
 }
 

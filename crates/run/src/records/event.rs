@@ -100,6 +100,10 @@ pub enum Event {
     },
     /// An agent process was started.
     AttemptStarted(AttemptStarted),
+    /// A check failed: the agent's session goes on in the same tree, to repair that.
+    RepairStarted(RepairStarted),
+    /// A limit is over that had interrupted the agent: its session goes on in the same tree.
+    AttemptContinued(AttemptContinued),
     /// The agent said or did something.
     Agent {
         /// The story.
@@ -335,6 +339,39 @@ pub struct AttemptStarted {
     pub agent: Option<Choice>,
 }
 
+/// The agent of an attempt is asked to repair what a check found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct RepairStarted {
+    /// The story.
+    pub story: StoryId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+    /// Which repair of the attempt, from 1.
+    pub repair: u32,
+    /// How many repairs an attempt may have.
+    pub max_repairs: u32,
+    /// What failed.
+    pub kind: FailureKind,
+    /// The gate that is red, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The reason, which the agent gets.
+    pub reason: String,
+}
+
+/// The agent of an attempt goes on where a limit had interrupted it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct AttemptContinued {
+    /// The story.
+    pub story: StoryId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+}
+
 impl AttemptStarted {
     /// Which of the attempts that count it is.
     pub const fn tries(&self) -> Tries {
@@ -418,6 +455,9 @@ pub struct AttemptFailed {
     pub duration_ms: u64,
     /// What it used.
     pub usage: Usage,
+    /// How often its agent was asked to repair it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repairs: u32,
 }
 
 /// A story is done and its checkpoint commit is written.
@@ -439,6 +479,9 @@ pub struct StoryCompleted {
     pub duration_ms: u64,
     /// What all of its attempts used.
     pub usage: Usage,
+    /// How often agents were asked to repair it, in all of its attempts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repairs: u32,
 }
 
 /// The loop is over; the finish choice follows.

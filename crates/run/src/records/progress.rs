@@ -22,14 +22,14 @@ pub use self::verification::NO_GATES;
 pub use self::warning::{Importance, Warning};
 use super::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, GateFinished,
-    GateResult, GateStarted, Outcome, Record, Request, RunEnded, RunStarted, StoryCompleted,
-    StoryOutline, StoryStarted, TaskOutline,
+    GateResult, GateStarted, Outcome, Record, RepairStarted, Request, RunEnded, RunStarted,
+    StoryCompleted, StoryOutline, StoryStarted, TaskOutline,
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
 use crate::words::between;
 use ralph_agents::agent_event::{AgentEvent, Usage};
-use ralph_base::ids::{RunId, StoryId};
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::change::StoryState;
 
 /// Where a run stands.
@@ -146,6 +146,8 @@ impl Progress {
                 reason,
             } => self.on_story_skipped(story, title, reason, at),
             Event::AttemptStarted(started) => self.on_attempt_started(started, at),
+            Event::RepairStarted(repair) => self.on_repair_started(repair, at),
+            Event::AttemptContinued(it) => self.on_continued(&it.story, it.attempt, at),
             Event::Agent { agent, .. } => self.on_agent(agent),
             Event::GateStarted(started) => self.on_gate_started(started, at),
             Event::GateFinished(finished) => self.on_gate_finished(finished),
@@ -479,10 +481,13 @@ impl Progress {
         let Some(progress) = self.story_mut(&started.story) else {
             return;
         };
-        let last = progress.attempts.last().map(|attempt| attempt.number);
+        let judges_attempt = !started.baseline && !started.whole;
+        let last = progress.attempts.last().filter(|_| judges_attempt);
+        let (attempt, repair) = last.map(|it| (it.number, it.repairs())).unzip();
         progress.gates.push(GateProgress {
             name: started.gate.clone(),
-            attempt: last.filter(|_| !started.baseline && !started.whole),
+            attempt,
+            repair: repair.unwrap_or(0),
             whole: started.whole,
             started_at: at,
             log: started.log.clone(),
@@ -530,10 +535,7 @@ impl Progress {
         let Some(story) = self.stories.iter().find(|it| it.id == *story) else {
             return;
         };
-        let Some(last) = story.attempts.last() else {
-            return;
-        };
-        let results = story.gates_of(last.number);
+        let results = story.last_gates();
         let results: Vec<(String, bool)> = results
             .filter_map(|gate| {
                 Some((
@@ -619,9 +621,35 @@ impl Progress {
             usage: Usage::default(),
             prices: None,
             took: None,
+            repairs: Vec::new(),
             state: AttemptStanding::Running,
         });
         progress.tried_since.get_or_insert(at);
+    }
+
+    fn on_repair_started(&mut self, repair: &RepairStarted, at: Timestamp) {
+        // What was found is looked for again when the repair is done.
+        let is_found_again = |warning: &Warning| {
+            warning.code.starts_with("tamper_")
+                && warning.story.as_ref() == Some(&repair.story)
+                && warning.attempt == Some(repair.attempt)
+        };
+        self.warnings.retain(|warning| !is_found_again(warning));
+        if let Some(attempt) = self.running_attempt() {
+            attempt.repairs.push(repair.clone());
+        }
+        self.on_continued(&repair.story, repair.attempt, at);
+    }
+
+    /// The session of an attempt goes on.
+    fn on_continued(&mut self, story: &StoryId, attempt: AttemptNumber, at: Timestamp) {
+        self.notes.deliver(story);
+        self.activity = None;
+        self.doing = Doing::Working {
+            story: story.clone(),
+            attempt,
+            since: at,
+        };
     }
 
     fn on_agent(&mut self, agent: &AgentEvent) {

@@ -13,7 +13,7 @@ use super::value::{
     read, string, tables,
 };
 use super::{Origin, Settings, SettingsProblem, built_in_agents, nearest};
-use ralph_agents::adapters::{ADAPTERS, adapter};
+use ralph_agents::adapters::{ADAPTERS, SESSION, adapter};
 use ralph_agents::dialect::Output;
 
 /// Agents in order of preference, at least one.
@@ -111,12 +111,34 @@ pub enum Calling {
 pub struct CommandSettings {
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// What continues an earlier session instead.
+    pub resume: Option<Vec<String>>,
+    /// What is started instead where it reviews the work of another agent.
+    pub review: Option<Vec<String>>,
     /// How it gets its prompt.
     pub prompt: PromptBy,
     /// How its output is read.
     pub output: Output,
     /// The folder it starts in, seen from the top of the work tree.
     pub cwd: Option<String>,
+}
+
+impl CommandSettings {
+    /// The words of all its commands.
+    pub fn all_words(&self) -> impl Iterator<Item = &String> {
+        let others = self.resume.iter().chain(&self.review).flatten();
+        self.words.iter().chain(others)
+    }
+
+    /// Whether ralphtool chooses the id of a new session.
+    pub fn takes_session_id(&self) -> bool {
+        self.words.iter().any(|word| word.contains(SESSION))
+    }
+
+    /// Whether the id of a session is known, because ralphtool chooses it or the output has it.
+    fn knows_its_session(&self) -> bool {
+        self.takes_session_id() || self.output.has_session()
+    }
 }
 
 choices! {
@@ -189,6 +211,12 @@ table! {
     example "command = [\"my-agent\", \"--auto\"]\noutput = \"text\"";
     command: Command, without "needed, or `like`", example r#"["my-agent", "--auto"]"#,
         asks "the agent `{name}` runs", "The command that is started for each attempt.";
+    resume: Command, without "nothing: a new session", example r#"["my-agent", "--resume", "{session}"]"#,
+        asks "the agent `{name}` continues a session with",
+        "With `command`: the command that continues an earlier session, `{session}`.";
+    review: Command, without "the same as `command`", example r#"["my-agent", "--read-only"]"#,
+        asks "the agent `{name}` reviews with",
+        "With `command`: the command that is started where it reviews the work of another agent.";
     like: BuiltIn, without "needed, or `command`", example r#""claude""#,
         "The built-in agent to start, with other variables, another model or a wrapper.";
     wrap: Command, without "nothing", example r#"["my-sandbox", "--"]"#,
@@ -211,17 +239,32 @@ impl FromTable for AgentSettings {
     fn from_table(key: &Key<'_>, item: &Item<'_>) -> Result<Self, Mistake> {
         let name = key.get_ref();
         let keys = AgentKeys::read(&format!("[agents.{name}]"), item)?;
-        let is_command = keys.output.is_some() || keys.prompt.is_some() || keys.cwd.is_some();
+        let is_command = keys.output.is_some()
+            || keys.prompt.is_some()
+            || keys.cwd.is_some()
+            || keys.resume.is_some()
+            || keys.review.is_some();
         // A table with the name of a built-in agent and no command is about that agent.
         let itself = adapter(name).filter(|_| keys.command.is_none() && !is_command);
         let like = keys.like.or_else(|| itself.map(|it| it.name.to_owned()));
         let calling = match (keys.command, like) {
-            (Some(words), None) if keys.wrap.is_none() => Calling::Command(CommandSettings {
-                words,
-                prompt: keys.prompt.unwrap_or_default(),
-                output: keys.output.unwrap_or_default(),
-                cwd: keys.cwd,
-            }),
+            (Some(words), None) if keys.wrap.is_none() => {
+                let command = CommandSettings {
+                    words,
+                    resume: keys.resume,
+                    review: keys.review,
+                    prompt: keys.prompt.unwrap_or_default(),
+                    output: keys.output.unwrap_or_default(),
+                    cwd: keys.cwd,
+                };
+                if command.resume.is_some() && !command.knows_its_session() {
+                    let message = format!("the agent `{name}` has `resume`, but no known session");
+                    return Err(Mistake::at(key, message).hint(
+                        "write `{session}` into `command`: ralphtool puts an id there that `resume` gets again",
+                    ));
+                }
+                Calling::Command(command)
+            }
             (None, Some(name)) if !is_command => Calling::Like {
                 name,
                 wrap: keys.wrap.unwrap_or_default(),
@@ -236,7 +279,7 @@ impl FromTable for AgentSettings {
                 let message =
                     format!("the agent `{name}` mixes keys of a command and of a built-in agent");
                 return Err(Mistake::at(key, message).hint(
-                    "`like` goes with `wrap`, `model` and `env`; `command` with `output`, `prompt`, `cwd`, `model` and `env`",
+                    "`like` goes with `wrap`, `model` and `env`; `command` with `resume`, `review`, `output`, `prompt`, `cwd`, `model` and `env`",
                 ));
             }
         };

@@ -159,6 +159,10 @@ settings! {
         "max_retries" => max_retries: u32 = 3,
             variable "RALPHTOOL_MAX_RETRIES", flag "--max-retries",
             "How often a story is tried again after its first attempt.";
+        "repairs" => repairs: u32 = 2,
+            variable "RALPHTOOL_REPAIRS", flag "--repairs",
+            "How often the agent of an attempt may repair what a check found, in the same session, before the\n\
+             attempt fails. 0: never.";
         "on_finish" => on_finish: OnFinish = OnFinish::Ask,
             variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
             "What to do with the branch at the end: `ask` (without a terminal: keep), `cleanup` (return to\n\

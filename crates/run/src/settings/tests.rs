@@ -195,6 +195,8 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
     let mine = AgentSettings {
         calling: Calling::Command(CommandSettings {
             words: vec!["my-agent".to_owned(), "--auto".to_owned()],
+            resume: None,
+            review: None,
             prompt: PromptBy::File,
             output: Output::ClaudeJson,
             cwd: Some("web".to_owned()),

@@ -17,13 +17,14 @@ pub const TRUST: &str = "RALPHTOOL_TRUST";
 const REMOVED: &str = "RALPHTOOL_ISOLATE";
 
 /// Variables that ralphtool itself gives to agents and tests: no settings, no warning.
-const INTERNAL: [&str; 14] = [
+const INTERNAL: [&str; 15] = [
     "RALPHTOOL_RUN",
     "RALPHTOOL_ATTEMPT",
     "RALPHTOOL_STORY",
     "RALPHTOOL_CHANGE",
     "RALPHTOOL_LEARNINGS",
     "RALPHTOOL_PROMPT",
+    "RALPHTOOL_SESSION",
     "RALPHTOOL_OCCASION",
     "RALPHTOOL_MESSAGE",
     "RALPHTOOL_TEST_AGENTS",

@@ -67,6 +67,8 @@ pub struct LastAttempt {
     pub reason: Option<String>,
     /// Where it is, once it is parked.
     pub parked: Option<ParkedAs>,
+    /// How many agent processes it had so far.
+    pub rounds: u32,
 }
 
 /// Where a parked attempt is.
@@ -412,6 +414,11 @@ impl Current {
                 attempt,
                 retries_used,
             } => self.attempt_started(attempt, *retries_used),
+            Step::RoundStarted { round, .. } => {
+                if let Some(last) = &mut self.last_attempt {
+                    last.rounds = *round;
+                }
+            }
             Step::Parked {
                 reason,
                 counts,
@@ -473,6 +480,7 @@ impl Current {
             retries_used,
             reason,
             parked: None,
+            rounds: 1,
         });
         self.phase = Phase::Working;
     }

@@ -39,6 +39,7 @@ pub const STASH: &str = "refs/stash";
 /// | `Begun` | branch, HEAD and index | nothing to do |
 /// | `BeginTakenBack` | files, then the line | nothing to do |
 /// | `AttemptStarted` | the line | parks the attempt and restores the checkpoint |
+/// | `RoundStarted` | nothing | parks the attempt and restores the checkpoint |
 /// | `Parked` | the parked attempt, then the line | restores; parks later edits first |
 /// | `RestoreIntent` | the line | restores; parks later edits first, where an attempt came before |
 /// | `RestoredUnsynced` | nothing | syncs; after an outage restores again |
@@ -64,6 +65,12 @@ pub enum Step {
         attempt: AttemptId,
         /// Retries of the story used up before it.
         retries_used: u32,
+    },
+    /// The session of an attempt's agent is about to go on, in the tree as it is.
+    RoundStarted {
+        attempt: AttemptId,
+        /// Which round of the attempt; the one it began with is the first.
+        round: u32,
     },
     /// The whole state an attempt left is in the vault.
     Parked {
@@ -186,6 +193,7 @@ impl Step {
             Self::Begun
             | Self::BeginTakenBack
             | Self::AttemptStarted { .. }
+            | Self::RoundStarted { .. }
             | Self::RestoreIntent
             | Self::RestoredUnsynced
             | Self::Restored
@@ -204,7 +212,11 @@ impl Step {
             // Verified: what the agent wrote is not synced either, so after an outage the attempt
             // counts as interrupted. Saved: the intent is durable and is carried out again.
             // PutBack: so is a restore, as long as only an attempt follows it.
-            Self::Verified { .. } | Self::Saved | Self::RestoredUnsynced => Durable::Nothing,
+            // RoundStarted: the attempt is parked with or without it.
+            Self::Verified { .. }
+            | Self::Saved
+            | Self::RestoredUnsynced
+            | Self::RoundStarted { .. } => Durable::Nothing,
             // AttemptStarted: undoing the attempt sets branch, HEAD, index and tree to the
             // checkpoint, so those of a save just before need not be durable.
             Self::AttemptStarted { .. } | Self::RestoreIntent | Self::Reopened => Durable::Line,
@@ -326,6 +338,18 @@ pub struct ParkedNote {
     pub changed_files: usize,
     /// Its commit in the vault's store, where one could be made.
     pub commit: Option<ObjectId>,
+    /// How many agent processes it had, one after the other in one session.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub rounds: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_one(rounds: &u32) -> bool {
+    *rounds == 1
 }
 
 /// What a checkpoint commit says of its story.

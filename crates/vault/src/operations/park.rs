@@ -97,6 +97,14 @@ impl Vault {
         )
     }
 
+    /// Writes to the journal that the session of the attempt's agent is about to go on.
+    pub(crate) fn round_started(&mut self, attempt: &AttemptId, round: u32) -> Result<()> {
+        self.tree.invalidate_scan();
+        let run = self.log.current()?.intent.run;
+        let attempt = attempt.clone();
+        self.record(&run, Step::RoundStarted { attempt, round })
+    }
+
     /// Makes the store's folders for objects while an agent works.
     pub(crate) fn prewarm_object_folders(&mut self) {
         self.repo.objects.prewarm_folders();
@@ -189,6 +197,7 @@ impl Vault {
                     why: setback.reason,
                     changed_files: paths.len(),
                     commit,
+                    rounds: current.last_attempt.map_or(1, |last| last.rounds),
                 },
             },
         )?;

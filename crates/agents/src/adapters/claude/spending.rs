@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::usage;
 use crate::agent_event::Usage;
@@ -40,22 +40,42 @@ impl Spending {
         true
     }
 
-    /// Uses the exact figures of a finished turn.
-    pub(super) fn settle(&mut self, result: &Value) {
-        match result["modelUsage"].as_object().filter(|it| !it.is_empty()) {
-            Some(models) => {
-                self.exact = Usage::default();
-                for model in models.values() {
-                    self.exact.add(&model_usage(model));
-                }
+    /// Uses the exact figures of a finished turn; `earlier` is what earlier processes of the session
+    /// used.
+    pub(super) fn settle(&mut self, result: &Value, earlier: &Usage) {
+        let cost_usd = result["total_cost_usd"].as_f64();
+        let turn = &result["model_usage_since_last_result"];
+        let session = result["modelUsage"].as_object();
+        if let Some(models) = turn.as_object() {
+            let nothing = Usage {
+                cost_usd: cost_usd.map(|_| 0.0),
+                ..Usage::default()
+            };
+            self.exact.add(&models_usage(models, nothing));
+        } else if let Some(models) = session.filter(|it| !it.is_empty()) {
+            // 2.1.197 has only what the session used.
+            let session = models_usage(models, Usage::default());
+            let cost_usd = cost_usd.or(session.cost_usd);
+            self.exact = Usage {
+                cost_usd,
+                ..session
             }
-            // Older streams report only what this turn used.
-            None => self.exact.add(&usage(&result["usage"])),
+            .since(earlier);
+        } else {
+            // Streams older than that have the tokens of the turn, and the cost of the session.
+            self.exact.add(&usage(&result["usage"]));
+            let cost = |total: f64| (total - earlier.cost_usd.unwrap_or(0.0)).max(0.0);
+            self.exact.cost_usd = cost_usd.map(cost).or(self.exact.cost_usd);
         }
-        let cost = result["total_cost_usd"].as_f64();
-        self.exact.cost_usd = cost.or(self.exact.cost_usd);
         self.since = Usage::default();
     }
+}
+
+fn models_usage(models: &Map<String, Value>, mut sum: Usage) -> Usage {
+    for model in models.values() {
+        sum.add(&model_usage(model));
+    }
+    sum
 }
 
 fn model_usage(model: &Value) -> Usage {

@@ -39,6 +39,7 @@ fn completed() -> StreamEnd {
         turn: TurnEnd::Ended,
         usage: USED,
         session: Some("s1".into()),
+        began: true,
         ..StreamEnd::default()
     }
 }

@@ -1,6 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::adapters::{Role, SessionArg};
 use crate::agent_event::Usage;
 use crate::dialect::{Limit, StreamEnd};
 use crate::promise::Promise;
@@ -40,10 +41,10 @@ fn fails(message: &str) -> StreamEnd {
 
 #[test]
 fn a_prompt_comes_by_standard_input_and_a_model_before_it() {
-    let plain = ADAPTER.command_line(None);
+    let plain = ADAPTER.command_line(None, SessionArg::New { id: None }, Role::Worker);
     assert_eq!(plain[..3], ["codex", "exec", "--json"]);
     assert_eq!(plain.last().map(String::as_str), Some("-"));
-    let chosen = ADAPTER.command_line(Some("gpt-5"));
+    let chosen = ADAPTER.command_line(Some("gpt-5"), SessionArg::New { id: None }, Role::Worker);
     assert_eq!(chosen[chosen.len() - 3..], ["-m", "gpt-5", "-"]);
 }
 
@@ -108,6 +109,7 @@ fn words_tools_and_usage_are_reported() {
         turn: TurnEnd::Ended,
         usage,
         session: Some("t1".into()),
+        began: true,
         ..StreamEnd::default()
     };
     assert_eq!(end, want);

@@ -25,6 +25,7 @@ fn a_promise_counts_in_the_last_message_of_the_main_agent() {
         promise: Some(Promise::Complete),
         turn: TurnEnd::Ended,
         session: Some("s1".into()),
+        began: true,
         ..StreamEnd::default()
     };
     assert_eq!(end, want);

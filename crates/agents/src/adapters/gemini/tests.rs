@@ -90,6 +90,7 @@ fn words_are_joined_to_lines() {
         turn: TurnEnd::Ended,
         usage,
         session: Some("s1".into()),
+        began: true,
         ..StreamEnd::default()
     };
     assert_eq!(end, want);

@@ -40,6 +40,27 @@ fn words_are_joined_and_decide_once_it_is_complete() {
 }
 
 #[test]
+fn its_figures_are_those_of_the_session() {
+    let total =
+        |input: u64| format!(r#"{{"type":"complete","input_tokens":{input},"output_tokens":5}}"#);
+    let earlier = Usage {
+        input_tokens: 100,
+        output_tokens: 2,
+        ..Usage::default()
+    };
+    let used = |total: &str| {
+        let mut reader = ADAPTER.output.reader(&jiff::Zoned::default());
+        reader.set_earlier_usage(earlier);
+        reader.line(total.as_bytes(), false);
+        let usage = reader.verdict().usage;
+        (usage.input_tokens, usage.output_tokens)
+    };
+    assert_eq!(used(&total(140)), (40, 3));
+    // A smaller total cannot include what was used before.
+    assert_eq!(used(&total(90)), (90, 5));
+}
+
+#[test]
 fn a_failure_is_one_only_where_no_model_said_it() {
     let text = "Ran into this error: Rate limit exceeded: slow.\\n\\nPlease retry if you think so.";
     let (events, end) = goose(&[&says("null", text), DONE]);

@@ -1,6 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::adapters::{Role, SessionArg};
 use crate::dialect::StreamEnd;
 use crate::promise::Promise;
 
@@ -40,7 +41,11 @@ fn fails(name: &str, data: &str) -> String {
 
 #[test]
 fn a_model_is_asked_for_with_its_provider() {
-    let chosen = ADAPTER.command_line(Some("openai/gpt-5"));
+    let chosen = ADAPTER.command_line(
+        Some("openai/gpt-5"),
+        SessionArg::New { id: None },
+        Role::Worker,
+    );
     assert_eq!(chosen[..4], ["opencode", "run", "--format", "json"]);
     assert_eq!(chosen[chosen.len() - 2..], ["-m", "openai/gpt-5"]);
 }
@@ -96,6 +101,7 @@ fn steps_are_added_up() {
         turn: TurnEnd::Ended,
         usage: usage(2),
         session: Some("s1".into()),
+        began: true,
         ..StreamEnd::default()
     };
     assert_eq!(end, want);

@@ -65,6 +65,7 @@ fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timest
         }
         AttemptStanding::Succeeded | AttemptStanding::Interrupted => {}
     }
+    facts.extend(words::repairs(attempt.repairs()));
     facts.extend(words::usage(&attempt.usage));
     let title = Line::from(vec![
         Span::styled(format!("{mark} "), style),

@@ -328,6 +328,7 @@ fn completed_third() -> Event {
             changed_files,
             duration_ms,
             usage,
+            repairs: 0,
         }),
         other => other,
     }

@@ -144,6 +144,7 @@ pub(in crate::tui) fn failed(story: &str, attempt: u32, kind: FailureKind, reaso
         retrying: attempt < 4,
         duration_ms: 192_000,
         usage: usage(45_000, 0.42),
+        repairs: 0,
     })
 }
 
@@ -209,6 +210,7 @@ pub(in crate::tui) fn completed() -> Event {
         changed_files: 4,
         duration_ms: 700_000,
         usage: usage(145_000, 1.3),
+        repairs: 0,
     })
 }
 

@@ -138,6 +138,7 @@ impl Script {
                 retrying: attempt < 4,
                 duration_ms: 192_000,
                 usage: usage(45_000, 0.42),
+                repairs: 0,
             }),
         )
     }
@@ -223,6 +224,7 @@ pub(crate) fn completed() -> Event {
         changed_files: 1,
         duration_ms: 700_000,
         usage: usage(145_000, 1.3),
+        repairs: 0,
     })
 }
 

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use super::escape::{fenced, in_html, inline};
 use super::{
-    attempt_parts, attempts, cost, reason_lines, result, short, story_state, tokens, top_reason,
-    totals, verdict, warnings,
+    attempt_parts, attempts, checks, cost, reason_lines, repairs, result, short, story_state,
+    tokens, top_reason, totals, verdict, warnings,
 };
 use crate::ui::reason;
 use crate::ui::text::clean;
@@ -93,7 +93,7 @@ fn top(receipt: &Receipt) -> String {
     let mut parts = vec![
         format!("**{}**", receipt.counts.in_full()),
         inline(&headline, LINE),
-        attempts(totals.attempts, totals.failed_attempts),
+        attempts(totals),
         words::elapsed(totals.duration_ms),
     ];
     parts.extend(tokens(&totals.spending, " tokens"));
@@ -129,9 +129,11 @@ fn bottom(receipt: &Receipt) -> String {
 
 fn row(story: &StoryReceipt) -> String {
     let last = story.attempts.last();
-    let gates = last.map(|it| it.gates.as_slice()).unwrap_or_default();
+    // What the gates said after the last repair.
+    let repairs = last.map_or(0, repairs);
+    let gates = last.into_iter().flat_map(|it| &it.gates);
     let gates: Vec<String> = gates
-        .iter()
+        .filter(|gate| gate.repair == repairs)
         .map(|gate| format!("{}: {}", clean(&gate.name), verdict(gate)))
         .collect();
     let commit = story.commits.iter().rfind(|it| !it.superseded);
@@ -172,8 +174,7 @@ fn detail(story: &StoryReceipt, attempt: &AttemptReceipt) -> String {
     let why = why.unwrap_or_else(|| result(attempt).to_owned());
     let summary = format!("Attempt {} of story {id}: {why}", attempt.number);
     let mut parts = attempt_parts(attempt);
-    let gates = attempt.gates.iter();
-    parts.extend(gates.map(|gate| format!("{}: {}", gate.name, verdict(gate))));
+    parts.extend(checks(attempt));
     let mut text = format!("<details>\n<summary>{summary}</summary>\n\n");
     if !parts.is_empty() {
         text += &inline(&parts.join(" · "), LINE);

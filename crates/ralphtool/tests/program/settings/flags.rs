@@ -10,6 +10,7 @@ use crate::settings::{noted, shown};
 /// Flags of `loop` and `resume` that are settings: a value, the key it sets, and how that is shown.
 pub(crate) const SETTINGS: &[(&str, &str, &str, &str)] = &[
     ("--max-retries", "7", "max_retries", "7"),
+    ("--repairs", "5", "repairs", "5"),
     ("--agent", "mine,demo", "agent", "mine, demo"),
     ("--model", "large", "model", "large"),
     ("--gate", "true", "gate", "true (timeout 30m)"),

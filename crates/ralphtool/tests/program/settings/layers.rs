@@ -12,6 +12,7 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_AGENT", "mine,demo", "agent", "mine, demo"),
     ("RALPHTOOL_MODEL", "large", "model", "large"),
     ("RALPHTOOL_MAX_RETRIES", "7", "max_retries", "7"),
+    ("RALPHTOOL_REPAIRS", "5", "repairs", "5"),
     ("RALPHTOOL_ON_FINISH", "cleanup", "on_finish", "cleanup"),
     (
         "RALPHTOOL_COMMIT_MESSAGE",

@@ -23,6 +23,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "max_retries = -1",
         "1:15: expected a number from 0 to 4294967295",
     ),
+    (
+        "repairs = 1.5",
+        "1:11: expected a whole number, found float",
+    ),
     // Choices and switches.
     (
         "on_finish = \"merge\"",
@@ -183,6 +187,14 @@ const MISTAKES: &[(&str, &str)] = &[
     (
         "[agents.a]\ncommand = []",
         "2:11: the command names no program",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nresume = [\"x\", \"--resume\"]",
+        "1:9: the agent `a` has `resume`, but no known session",
+    ),
+    (
+        "[agents.a]\ncommand = [\"x\"]\nreview = [\"\"]",
+        "3:10: the command names no program",
     ),
     (
         "[agents.a]\nlike = \"missing\"",

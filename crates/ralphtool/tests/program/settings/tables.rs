@@ -11,6 +11,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "max_retries",
         "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
     ),
+    (
+        "repairs",
+        "repairs::without_repairs_a_red_gate_fails_the_attempt_at_once",
+    ),
     ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
         "commit_message",
@@ -177,6 +181,14 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "custom_agents::a_command_starts_in_its_folder_with_the_environment_it_was_given",
     ),
     (
+        "agents.NAME.resume",
+        "custom_agents::a_command_with_a_place_for_a_session_gets_an_id_for_each",
+    ),
+    (
+        "agents.NAME.review",
+        "custom_agents::every_command_of_an_agent_needs_permission",
+    ),
+    (
         "agents.NAME.like",
         "settings/keys::an_agent_like_a_built_in_one_is_wrapped_and_gets_its_own_model",
     ),
@@ -281,6 +293,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "settings/keys::a_story_is_tried_once_more_than_the_retries_allow",
             ),
             (
+                "--repairs",
+                "repairs::an_attempt_that_is_not_repaired_is_parked_with_all_its_rounds_and_tried_again",
+            ),
+            (
                 "--agent",
                 "demo::the_demo_agent_writes_one_line_per_story_on_any_other_change",
             ),
@@ -380,6 +396,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         "resume",
         &[
             ("--max-retries", SETS_ITS_KEY),
+            ("--repairs", SETS_ITS_KEY),
             ("--agent", SETS_ITS_KEY),
             ("--model", SETS_ITS_KEY),
             (
@@ -613,6 +630,7 @@ pub(crate) const NO_SETTINGS: &[&str] = &[
     "RALPHTOOL_REQUIRE_AGENTS",
     "RALPHTOOL_REQUIRE_BWRAP",
     "RALPHTOOL_RUN",
+    "RALPHTOOL_SESSION",
     "RALPHTOOL_STORY",
     "RALPHTOOL_TEST_AGENTS",
     "RALPHTOOL_UNSYNCED_BENCHMARK",

@@ -78,6 +78,7 @@ fn story_completed(story: &str, attempts: u32) -> Effect {
         changed_files: 4,
         duration_ms: 0,
         usage: Usage::default(),
+        repairs: 0,
     }))
 }
 

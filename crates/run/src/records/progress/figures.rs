@@ -19,6 +19,8 @@ pub struct Figures {
     pub attempts: u32,
     /// Attempts that failed; not those that were stopped, interrupted, skipped or limited.
     pub failed_attempts: u32,
+    /// How often agents were asked to repair their work, in the same session.
+    pub repairs: u32,
     /// How long it was at work.
     pub time: Duration,
     /// Tokens and cost.
@@ -76,12 +78,15 @@ impl Progress {
             | AttemptStanding::Running
             | AttemptStanding::Succeeded => false,
         });
+        let attempts = self.stories.iter().flat_map(|story| &story.attempts);
+        let repairs: usize = attempts.map(|it| it.repairs.len()).sum();
         // What a finish counted is not what the branch has after a rewind.
         let finish = self.finish.as_ref().filter(|_| !self.is_rewound());
         Figures {
             stories: self.story_counts(),
             attempts: self.attempts,
             failed_attempts: u32::try_from(failed.count()).unwrap_or(u32::MAX),
+            repairs: u32::try_from(repairs).unwrap_or(u32::MAX),
             time: match now {
                 Some(now) => self.elapsed(now),
                 None => self.time_at_work(),

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::policy::roster::Choice;
-use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline, Tries};
+use crate::records::event::{
+    AttemptFailed, GateResult, RepairStarted, StoryCompleted, TaskOutline, Tries,
+};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
@@ -151,6 +153,15 @@ impl StoryProgress {
         self.gates.iter().filter(of_attempt)
     }
 
+    /// The gates that judged the work of its last attempt as it is, after all repairs.
+    pub(super) fn last_gates(&self) -> impl Iterator<Item = &GateProgress> {
+        let last = self.attempts.last();
+        let last = last.map(|it| (it.number, it.repairs()));
+        self.gates
+            .iter()
+            .filter(move |gate| gate.attempt.zip(Some(gate.repair)) == last)
+    }
+
     /// Its checkpoint commit is made.
     pub(super) fn complete(&mut self, completed: &StoryCompleted, at: Timestamp) {
         if !std::mem::take(&mut self.is_reopened) {
@@ -203,6 +214,8 @@ pub struct GateProgress {
     pub name: String,
     /// The attempt it checks; none where it runs on the checkpoint, or judges the whole change.
     pub attempt: Option<AttemptNumber>,
+    /// The repair of that attempt it ran after; 0 before the first.
+    pub repair: u32,
     /// It judges the whole change, with every story done.
     pub whole: bool,
     /// When it began.
@@ -272,11 +285,18 @@ pub struct AttemptProgress {
     pub prices: Option<String>,
     /// How long it took, where it completed its story and that was recorded at once.
     pub took: Option<Duration>,
+    /// What its agent was asked to repair, in the same session.
+    pub repairs: Vec<RepairStarted>,
     /// How it stands.
     pub state: AttemptStanding,
 }
 
 impl AttemptProgress {
+    /// How many repairs it had so far.
+    pub fn repairs(&self) -> u32 {
+        self.repairs.last().map_or(0, |last| last.repair)
+    }
+
     /// Whether it did something whose cost its agent did not report. Of an attempt that was refused
     /// nothing is reported, because it cost nothing.
     pub fn lacks_cost(&self) -> bool {

@@ -141,6 +141,7 @@ fn failure(usage: Usage) -> AttemptFailed {
         retrying: true,
         duration_ms: 1000,
         usage,
+        repairs: 0,
     }
 }
 
@@ -157,6 +158,7 @@ fn completion() -> StoryCompleted {
         changed_files: 4,
         duration_ms: 9000,
         usage: tokens(30),
+        repairs: 0,
     }
 }
 
@@ -191,6 +193,7 @@ fn attempt(number: u32, at: i64, usage: Usage, state: AttemptStanding) -> Attemp
         usage,
         prices: None,
         took: None,
+        repairs: Vec::new(),
         state,
     }
 }
@@ -303,6 +306,7 @@ fn a_record_without_the_agents_own_words_comes_to_the_same_totals() {
         changed_files,
         duration_ms,
         usage: total,
+        repairs: 0,
     }));
     assert_eq!(tape.progress.usage(), total);
     assert_eq!(tape.progress.stories[0].usage(), total);

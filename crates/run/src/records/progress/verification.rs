@@ -117,11 +117,8 @@ impl StoryProgress {
 
     /// Whether it is complete although a gate was red: it had been red before.
     fn has_red_gate(&self) -> bool {
-        let last = self.attempts.last().filter(|_| self.is_completed());
         let is_red = |result: &GateResult| *result != GateResult::Passed;
-        last.is_some_and(|last| {
-            let mut gates = self.gates_of(last.number);
-            gates.any(|gate| gate.result.as_ref().is_some_and(is_red))
-        })
+        let mut gates = self.last_gates();
+        self.is_completed() && gates.any(|gate| gate.result.as_ref().is_some_and(is_red))
     }
 }

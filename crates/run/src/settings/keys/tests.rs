@@ -32,6 +32,7 @@ fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
             add("model", "\"m\"");
         }
         "[agents.mine]" if key.name == "wrap" => add("like", "\"claude\""),
+        "[agents.mine]" if key.name == "resume" => add("command", "[\"x\", \"{session}\"]"),
         "[agents.mine]" if key.name != "like" => add("command", "[\"x\"]"),
         _ => {}
     }

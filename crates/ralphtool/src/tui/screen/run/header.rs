@@ -276,13 +276,16 @@ impl Run {
     }
 }
 
-/// Which attempt it is, where it is not the first.
+/// Which attempt it is, where it is not the first, and which repair.
 fn tried(story: Option<&StoryProgress>) -> String {
     let last = story.and_then(|story| story.attempts.last());
-    match last.map(|last| last.tries).filter(|it| it.number > 1) {
+    let tried = match last.map(|last| last.tries).filter(|it| it.number > 1) {
         Some(Tries { number, most, .. }) => format!(", try {number}/{most}"),
         None => String::new(),
-    }
+    };
+    let repair = last.and_then(|last| last.repairs.last());
+    let repair = repair.map(|it| format!(", {}", words::repair(it)));
+    tried + &repair.unwrap_or_default()
 }
 
 fn title(header: &RunStarted) -> Line<'static> {

@@ -136,12 +136,14 @@ fn with_failure(story: &StoryProgress, facts: Line<'static>, room: usize) -> Lin
     line
 }
 
-/// Which attempt this is, where it is not the first: `try 2/4`, and of a story that is over `2 tries`.
+/// Which repair or attempt this is, where it is not the first: `repair 1/2`, `try 2/4`, and of a story
+/// that is over `2 tries`.
 fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<String> {
     let number = last.number.0;
     if is_running {
         let Tries { number, most, .. } = last.tries;
-        return (number > 1).then(|| format!("try {number}/{most}"));
+        let tried = (number > 1).then(|| format!("try {number}/{most}"));
+        return last.repairs.last().map(words::repair).or(tried);
     }
     if number < 2 {
         return None;
