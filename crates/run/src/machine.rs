@@ -12,6 +12,7 @@ mod carry;
 mod checks;
 mod ending;
 mod failed_attempt;
+mod gate_run;
 mod io;
 mod stories;
 mod user;
@@ -40,8 +41,8 @@ use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
 pub use self::io::{
     AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Effect, GateRequest, Ground, Input,
-    LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind,
-    UserCommand,
+    LostTasks, SaveRequest, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer,
+    TimerKind, UserCommand,
 };
 use self::stories::Current;
 use self::whole::Whole;

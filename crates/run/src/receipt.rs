@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
-pub use crate::records::progress::{Commit as CommitReceipt, Warning as WarningReceipt};
+pub use crate::records::progress::{Commit as CommitReceipt, FlakyGate, Warning as WarningReceipt};
 use crate::records::state::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
@@ -73,6 +73,9 @@ pub struct Receipt {
     /// Gates that ran over the whole change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<GateReceipt>,
+    /// Gates that passed after they had been red on the same tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flaky_gates: Vec<FlakyGate>,
     /// What the user should know before deciding what to do with the work, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
@@ -265,9 +268,24 @@ pub struct GateReceipt {
     /// How it failed: `exit code 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
-    /// How long it took.
+    /// How long it took, at its last try.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// Its tries before on the same tree, all of them red; a gate that passed after them is flaky.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub red_tries: Vec<RedTryReceipt>,
+}
+
+/// A red try of a gate that ran again on the same tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct RedTryReceipt {
+    /// How it ended: `exit code 1`.
+    pub how: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The file with its output.
+    pub log: String,
 }
 
 /// The result of a gate.

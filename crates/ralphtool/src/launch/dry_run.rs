@@ -153,6 +153,7 @@ struct Plan {
 struct PlannedGate {
     name: String,
     run: String,
+    retries: u32,
 }
 
 #[derive(Debug, Serialize)]
@@ -191,6 +192,7 @@ impl Plan {
                 .map(|it| PlannedGate {
                     name: it.name.clone(),
                     run: it.run.clone(),
+                    retries: it.retries,
                 })
                 .collect(),
             budget: BudgetLimits::from(Budget::of_run(settings)),

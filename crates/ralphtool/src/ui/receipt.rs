@@ -214,8 +214,13 @@ fn verdict(gate: &GateReceipt) -> String {
     let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
     let took = gate.duration_ms.map(words::elapsed);
     let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
+    let tries = u32::try_from(gate.red_tries.len()).map_or(u32::MAX, |red| red.saturating_add(1));
     match gate.verdict {
+        GateVerdict::Passed if tries > 1 => format!("{}{took}", words::flaky(tries)),
         GateVerdict::Passed => format!("passed{took}"),
+        GateVerdict::Failed if tries > 1 => {
+            format!("failed at the {} try{took}{how}", words::ordinal(tries))
+        }
         GateVerdict::Failed => format!("failed{took}{how}"),
         GateVerdict::RedBefore => format!("red before{how}"),
         GateVerdict::CannotRun => format!("cannot run{how}"),

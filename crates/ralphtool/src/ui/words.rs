@@ -12,7 +12,7 @@ pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::records::event::{BudgetLimits, FinishChoice, Request, Tries};
 pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
-pub(crate) use ralph_run::words::{cost, count, elapsed, tokens};
+pub(crate) use ralph_run::words::{cost, count, elapsed, ordinal, tokens};
 
 /// The mark of a story that is done, with or without a warning.
 pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
@@ -119,6 +119,11 @@ pub(crate) fn attempt(number: AttemptNumber, tries: Tries) -> String {
         0 => format!("attempt {number}/{}", tries.most),
         _ => format!("attempt {number}, try {}/{}", tries.number, tries.most),
     }
+}
+
+/// What is said of a gate that passed after it had been red on the same tree.
+pub(crate) fn flaky(tries: u32) -> String {
+    format!("passed at the {} try (flaky)", ordinal(tries))
 }
 
 /// What a finish does, as a name.

@@ -74,14 +74,12 @@ impl Engine {
         request: GateRequest,
     ) -> Result<(), StepError> {
         let gate = self.gate(&request)?;
-        if request.ground != Ground::Attempt {
+        if request.ground == Ground::Attempt {
+            self.prepare_tree_for(&gate, &request).await?;
+        } else {
             let started = self.take_session::<AtCheckpoint>()?.start_gate();
             let started = started.map(|session| (session, ()));
             self.put_session("could not write to the journal", started)?;
-        } else if gate.keep_changes {
-            // What the gates before it changed is not its doing.
-            let restored = self.session::<Attempt>()?.undo_gate_changes();
-            self.report_restore(restored).await?;
         }
         if let Some(state) = &mut self.vault_state {
             state.invalidate_scan();
@@ -97,6 +95,28 @@ impl Engine {
         })?;
         let gate = GateRunning::new(ticket, request, GateProcess::new(process, gate.timeout.0));
         self.running = Some(Running::Gate(Box::new(gate)));
+        Ok(())
+    }
+
+    /// Makes the tree of an attempt what a try of a gate is to see.
+    async fn prepare_tree_for(
+        &mut self,
+        gate: &Gate,
+        request: &GateRequest,
+    ) -> Result<(), StepError> {
+        if request.try_number > 1 {
+            let restored = self.session::<Attempt>()?.undo_gate_try();
+            return self.report_restore(restored).await;
+        }
+        if gate.keep_changes {
+            // What the gates before it changed is not its doing.
+            let restored = self.session::<Attempt>()?.undo_gate_changes();
+            self.report_restore(restored).await?;
+        }
+        if gate.retries > 0 {
+            let started = self.session::<Attempt>()?.start_gate_tries();
+            self.report_restore(started.map(|()| Vec::new())).await?;
+        }
         Ok(())
     }
 
@@ -146,7 +166,8 @@ impl Engine {
                 let restored = self.take_session::<GateOnCheckpoint>()?.restore();
                 let notices = self.put_session(NOT_UNDONE, restored)?;
                 self.warn(notices).await?;
-                if result == GateResult::Passed {
+                // That a flaky gate passed in the end says little of the next time.
+                if result == GateResult::Passed && end.request.try_number == 1 {
                     self.remember(&[gate.run]);
                 }
             }

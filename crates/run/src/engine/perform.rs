@@ -10,14 +10,13 @@ use super::tampering::lost_tasks;
 use super::task_watch::TaskWatch;
 use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running, chain};
-use crate::machine::{self, Answer, Effect, Step, StoryView, Ticket};
+use crate::machine::{self, Answer, Effect, SaveRequest, Step, StoryView, Ticket};
 use crate::records::event::{Event, FinishChoice, TaskOutline};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::error::Notice;
-use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{
     AfterRecovery, Attempt, BeginRequest, Failed, FinishFailed, FinishReport, Parked, Setback,
     Settled,
@@ -70,7 +69,7 @@ impl Engine {
             }
             Step::Reopen(reopening) => self.reopen(reopening).await?,
             Step::TickStory(story) => self.tick_story(&story).await?,
-            Step::Save(story) => self.save(story).await?,
+            Step::Save(request) => self.save(request).await?,
             Step::Park(setback) => self.park(setback).await?,
             Step::Restore => self.restore().await?,
             Step::AskFinish if self.user.is_some() => return Ok(None),
@@ -166,14 +165,14 @@ impl Engine {
         Ok(Answer::Ticked(tasks))
     }
 
-    async fn save(&mut self, story: StoryNote) -> Result<Answer, StepError> {
-        let passed = self.policy().gates.iter();
-        let passed = passed.filter(|gate| story.gates.contains(&gate.name));
-        let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
-        let saved = self.take_session::<Attempt>()?.save(&story);
+    async fn save(&mut self, request: SaveRequest) -> Result<Answer, StepError> {
+        let gates = &self.policy().gates;
+        let green = request.green.iter().filter_map(|gate| gates.get(*gate));
+        let green: Vec<String> = green.map(|gate| gate.run.clone()).collect();
+        let saved = self.take_session::<Attempt>()?.save(&request.note);
         let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;
-        self.remember(&passed);
+        self.remember(&green);
         Ok(Answer::Saved {
             commit: report.commit,
             changed_files: report.changed_files,

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::gate_run::GateRun;
 use super::io::{Ground, Step};
 use super::stories::Current;
 use super::verdict::how_and_tail;
@@ -14,7 +15,7 @@ use crate::records::event::{GateResult, Outcome};
 #[derive(Debug)]
 pub(super) struct Baseline {
     story: Box<Current>,
-    gate: usize,
+    run: GateRun,
 }
 
 /// The verdicts on a checkpoint.
@@ -134,8 +135,8 @@ impl Machine {
             return self.hold(story);
         }
         let attempt = self.next_attempt(&story.view.id);
-        self.run_gate(&attempt, gate, Ground::Checkpoint);
-        Phase::Baseline(Baseline { story, gate })
+        let run = self.run_gate(&attempt, gate, Ground::Checkpoint);
+        Phase::Baseline(Baseline { story, run })
     }
 
     pub(super) fn on_baseline_ended(
@@ -144,7 +145,7 @@ impl Machine {
         result: &GateResult,
         duration: Duration,
     ) -> Phase {
-        let Baseline { story, gate } = baseline;
+        let Baseline { story, mut run } = baseline;
         let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
@@ -156,18 +157,20 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.leave_and_end(*story, used_up.into());
         }
-        let id = &story.view.id;
-        self.announce_gate(id, gate, Ground::Checkpoint, result.clone(), duration);
+        if self.retry_gate(&mut run, result, duration) {
+            return Phase::Baseline(Baseline { story, run });
+        }
+        self.announce_gate(&run, result, duration);
         if let GateResult::Failed {
             how,
             tail,
             cannot_run: true,
         } = result
         {
-            let (gate, reason) = (self.gate_name(gate), how_and_tail(how, tail));
+            let (gate, reason) = (self.gate_name(run.gate), how_and_tail(how, tail));
             return self.leave_and_end(*story, Outcome::GateBroken { gate, reason });
         }
-        self.checkpoint_verdicts.verdicts[gate] = Verdict::of(result);
+        self.checkpoint_verdicts.verdicts[run.gate] = Verdict::of(result);
         self.next_baseline(story)
     }
 }

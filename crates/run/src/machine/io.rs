@@ -71,7 +71,7 @@ pub enum Step {
     /// Tick the boxes the agent left open; answered by `Ticked`.
     TickStory(StoryId),
     /// Write the checkpoint commit of a story; answered by `Saved`.
-    Save(StoryNote),
+    Save(SaveRequest),
     /// Put the whole attempt into the vault; answered by `Parked`.
     Park(Setback),
     /// Bring the tree back to the checkpoint; answered by `Restored`.
@@ -105,6 +105,18 @@ pub struct GateRequest {
     pub name: String,
     /// What it judges.
     pub ground: Ground,
+    /// Which try on the same tree it is, from 1: what the try before changed is undone first.
+    pub try_number: u32,
+}
+
+/// A story that is to be saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaveRequest {
+    /// What its commit says.
+    pub note: StoryNote,
+    /// Gates that passed at their first try, by their places in the policy: of a flaky one nothing is
+    /// remembered for its tree.
+    pub green: Vec<usize>,
 }
 
 /// One thing that happened.

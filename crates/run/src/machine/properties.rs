@@ -8,8 +8,8 @@ use super::script::{asked, clock, finished, gate, id, limited, setup, silent, st
 use super::*;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
 use crate::records::event::{
-    AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult, GateStarted, Record,
-    Request, RunEnded, RunStarted, StoryCompleted, StoryStarted, WIRE_VERSION,
+    AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult, GateRetried, GateStarted,
+    Record, Request, RunEnded, RunStarted, StoryCompleted, StoryStarted, WIRE_VERSION,
 };
 use crate::records::progress::Progress;
 use crate::settings::TamperCheck;
@@ -94,7 +94,7 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Keep)
     ];
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
-    let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
+    let gates = prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
         seconds(1..20_000),
@@ -150,10 +150,11 @@ fn odd_answer(pick: u8, ticket: Ticket) -> Input {
     }
 }
 
-fn any_gate((place, (baseline, at_the_end)): (usize, (bool, bool))) -> Gate {
+fn any_gate((place, (baseline, at_the_end, retries)): (usize, (bool, bool, u32))) -> Gate {
     let when = [When::Story, When::End][usize::from(at_the_end)];
     Gate {
         when,
+        retries,
         ..gate(&format!("g{place}"), baseline)
     }
 }
@@ -215,12 +216,18 @@ struct World {
     ticket: Ticket,
     agent: Option<Life>,
     gate_alive: bool,
+    /// The gate whose last try may be followed by another one, and which try that was.
+    tried: Option<(GateRequest, bool)>,
     tree: Tree,
     promised: bool,
     /// What each gate said of the checkpoint, of the attempt, and of the whole change.
     before: Vec<Option<bool>>,
     gates: HashMap<usize, bool>,
     whole: HashMap<usize, bool>,
+    /// Gates that passed on the attempt, but not at their first try.
+    flaky: HashSet<usize>,
+    /// How often a gate was announced as flaky.
+    flaky_times: u32,
     /// Gates that could not run the last time.
     missing: HashSet<usize>,
     /// How many checkpoints there are.
@@ -254,11 +261,14 @@ impl World {
             ticket: Ticket(0),
             agent: None,
             gate_alive: false,
+            tried: None,
             tree: Tree::Untouched,
             promised: false,
             before: vec![None; policy.gates.len()],
             gates: HashMap::new(),
             whole: HashMap::new(),
+            flaky: HashSet::new(),
+            flaky_times: 0,
             missing: HashSet::new(),
             checkpoints: 0,
             stories: (1..=4)
@@ -389,15 +399,13 @@ impl World {
             Effect::Step(_, Step::StartAgent(_)) => self.agent(pick),
             Effect::Step(_, Step::CheckStory(_)) => check(ticket, pick),
             Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
-            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
-                self.gate(pick, gate, ground)
-            }
+            Effect::Step(_, Step::RunGate(request)) => self.gate(pick, request),
             Effect::Step(_, Step::Reopen(reopening)) => self.reopened(&reopening.story),
             Effect::Step(_, Step::TickStory(_)) => Input::Answer(
                 ticket,
                 Answer::Ticked(vec!["t".to_owned(); usize::from(pick % 2)]),
             ),
-            Effect::Step(_, Step::Save(story)) => self.saved(&story.id),
+            Effect::Step(_, Step::Save(request)) => self.saved(&request.note.id),
             Effect::Step(_, Step::Park(_)) => {
                 self.tree = Tree::Parked;
                 super::script::was_parked(ticket)
@@ -509,10 +517,15 @@ impl World {
         }
     }
 
-    fn gate(&mut self, pick: u8, gate: usize, ground: Ground) -> Input {
+    fn gate(&mut self, pick: u8, request: GateRequest) -> Input {
+        let GateRequest { gate, ground, .. } = request;
         self.gate_alive = false;
         let is_green = !pick.is_multiple_of(4);
         let is_missing = pick.is_multiple_of(16);
+        if ground == Ground::Attempt && is_green && request.try_number > 1 {
+            self.flaky.insert(gate);
+        }
+        self.tried = Some((request, !is_green && !is_missing));
         if is_missing {
             self.missing.insert(gate);
         } else {
@@ -584,6 +597,7 @@ impl World {
                 self.agent = Some(Life::default());
                 self.promised = false;
                 self.gates.clear();
+                self.flaky.clear();
             }
             Effect::StopProcess { .. } => {
                 assert!(!nothing_runs, "nothing is there to stop");
@@ -591,8 +605,10 @@ impl World {
                     life.stopping = true;
                 }
             }
-            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
+            Effect::Step(_, Step::RunGate(request)) => {
                 assert!(nothing_runs);
+                self.see_try(request);
+                let GateRequest { gate, ground, .. } = request;
                 let is_attempt = *ground == Ground::Attempt;
                 let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
                 assert_eq!(self.tree, tree);
@@ -601,7 +617,7 @@ impl World {
                 assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
                 self.gate_alive = true;
             }
-            Effect::Step(_, Step::Save(_)) => self.see_save(),
+            Effect::Step(_, Step::Save(request)) => self.see_save(request),
             Effect::Step(_, Step::Park(_)) => assert!(nothing_runs && self.tree == Tree::Worked),
             Effect::Step(_, Step::Restore) => assert!(nothing_runs && self.tree == Tree::Parked),
             Effect::Step(_, Step::Finish(_)) => {
@@ -647,7 +663,32 @@ impl World {
         assert!(of_story.is_none_or(|most| used < most));
     }
 
-    fn see_save(&self) {
+    /// A gate runs again only while it is red, on the same tree, and as often as it may; no other step
+    /// and no stop is between two tries.
+    fn see_try(&mut self, request: &GateRequest) {
+        let last = self.tried.take();
+        if request.try_number == 1 {
+            return;
+        }
+        let (last, was_red) = last.expect("a second try without a first one");
+        assert!(was_red, "a gate that was not red runs again");
+        assert_eq!((last.gate, last.ground), (request.gate, request.ground));
+        assert_eq!(last.try_number + 1, request.try_number);
+        assert!(request.try_number <= self.policy.gates[request.gate].retries + 1);
+        assert!(self.progress.requested.is_none() && !self.progress.skipping);
+        let is_excused =
+            self.before[request.gate] == Some(false) && request.ground != Ground::Checkpoint;
+        assert!(!is_excused, "it was red before, and does not count");
+    }
+
+    fn see_save(&self, request: &SaveRequest) {
+        let green = self.gates.iter();
+        let green = green.filter(|(gate, is_green)| **is_green && !self.flaky.contains(*gate));
+        let green: BTreeSet<usize> = green.map(|(gate, _)| *gate).collect();
+        assert_eq!(
+            request.green.iter().copied().collect::<BTreeSet<_>>(),
+            green
+        );
         assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
         assert!(self.promised, "a commit without a promise");
         let gates = self.policy.gates.iter().enumerate();
@@ -704,6 +745,11 @@ impl World {
             }
             Event::StoryCompleted(StoryCompleted { story, .. }) => self.count(story),
             Event::RunStarted { .. } => self.counted.clear(),
+            Event::GateFinished(it) => {
+                let flaky = it.tries > 1 && it.result == GateResult::Passed;
+                assert_eq!(it.flaky, flaky);
+                self.flaky_times += u32::from(flaky);
+            }
             Event::Paused { .. } => self.open = Open::Paused,
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
             Event::NoteUnused { story, .. } => {
@@ -716,6 +762,9 @@ impl World {
                 ..
             }) => {
                 assert_eq!(self.progress.usage(), *usage, "the fold has other totals");
+                let flaky = self.progress.flaky_gates();
+                let times: u32 = flaky.iter().map(|it| it.times).sum();
+                assert_eq!(times, self.flaky_times, "a flaky gate was not counted");
                 assert_eq!(self.progress.attempts, *attempts);
                 assert_eq!(self.progress.stories_done, *stories_done);
             }
@@ -857,7 +906,8 @@ impl Order {
                 assert!(self.gate.replace(*baseline).is_none());
             }
             Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
-            Event::GateFinished(GateFinished { baseline, .. }) => {
+            Event::GateRetried(GateRetried { baseline, .. })
+            | Event::GateFinished(GateFinished { baseline, .. }) => {
                 assert_eq!(self.gate.take(), Some(*baseline));
             }
             Event::AttemptFailed(AttemptFailed { story, attempt, .. }) => {

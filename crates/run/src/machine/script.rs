@@ -164,6 +164,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         allow_red: false,
         when: When::Story,
         keep_changes: false,
+        retries: 0,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::gate_run::GateRun;
 use super::io::{Ground, Step};
 use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
@@ -15,9 +16,15 @@ use ralph_vault::journal::reopening::Reopening;
 /// A gate at the end that runs.
 #[derive(Debug)]
 pub(super) struct Whole {
+    judging: Judging,
+    run: GateRun,
+}
+
+/// What the gates at the end decide.
+#[derive(Debug)]
+struct Judging {
     /// How the run ends if all of them pass.
     outcome: Outcome,
-    gate: usize,
     /// The story that is opened again if not.
     story: StoryId,
 }
@@ -29,11 +36,7 @@ impl Machine {
             && self.branch.is_some()
             && !self.stories.iter().any(|it| it.state == StoryState::Open);
         match self.last_story().filter(|_| is_done) {
-            Some(story) => self.next_whole(Whole {
-                outcome,
-                gate: 0,
-                story,
-            }),
+            Some(story) => self.next_whole(Judging { outcome, story }, 0),
             None => self.end_done(outcome),
         }
     }
@@ -71,22 +74,22 @@ impl Machine {
         self.last_done.clone().or(only).or(last)
     }
 
-    fn next_whole(&mut self, mut whole: Whole) -> Phase {
+    /// Runs the next gate at the end, from a place on.
+    fn next_whole(&mut self, judging: Judging, from: usize) -> Phase {
         let gates = &self.setup.policy.gates;
-        let mut rest = gates.iter().enumerate().skip(whole.gate);
+        let mut rest = gates.iter().enumerate().skip(from);
         let Some((gate, _)) = rest.find(|(_, gate)| gate.when == When::End) else {
-            return self.end_done(whole.outcome);
+            return self.end_done(judging.outcome);
         };
-        whole.gate = gate;
-        let last = self.attempts_at(&whole.story);
-        let attempt = AttemptId::new(whole.story.clone(), last);
-        self.run_gate(&attempt, gate, Ground::Whole);
-        Phase::Whole(whole)
+        let last = self.attempts_at(&judging.story);
+        let attempt = AttemptId::new(judging.story.clone(), last);
+        let run = self.run_gate(&attempt, gate, Ground::Whole);
+        Phase::Whole(Whole { judging, run })
     }
 
     pub(super) fn on_whole_ended(
         &mut self,
-        mut whole: Whole,
+        Whole { judging, mut run }: Whole,
         result: GateResult,
         duration: Duration,
     ) -> Phase {
@@ -97,24 +100,26 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.end(used_up.into());
         }
-        let gate = whole.gate;
-        self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
-        whole.gate += 1;
+        let gate = run.gate;
         let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
         let is_red_as_before = was_red && result.is_red();
+        if !is_red_as_before && self.retry_gate(&mut run, &result, duration) {
+            return Phase::Whole(Whole { judging, run });
+        }
+        self.announce_gate(&run, &result, duration);
         self.note_work(gate, is_red_as_before);
         let GateResult::Failed { how, tail, .. } = result else {
-            return self.next_whole(whole);
+            return self.next_whole(judging, gate + 1);
         };
         let name = self.gate_name(gate);
         if is_red_as_before {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
-            return self.next_whole(whole);
+            return self.next_whole(judging, gate + 1);
         }
         let reopening = Reopening {
-            story: whole.story,
-            reason: gate_reason(&name, &how, &tail),
+            story: judging.story,
+            reason: gate_reason(&name, &run.how(&how), &tail),
             gate: name,
         };
         self.request(Step::Reopen(reopening.clone()));

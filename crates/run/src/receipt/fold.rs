@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
-    Spending, StoryReceipt, StoryResult, Totals,
+    RedTryReceipt, Spending, StoryReceipt, StoryResult, Totals,
 };
 use crate::records::event::{GateResult, Outcome, Record};
 use crate::records::progress::{
-    AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, GateProgress, Progress, RedTry, StoryProgress, StoryStanding,
 };
 use crate::records::summary::RunSummary;
 use crate::words::in_ms;
@@ -60,6 +60,7 @@ impl Receipt {
             },
             stories,
             gates_at_end: gates_at_end(&progress),
+            flaky_gates: progress.flaky_gates(),
             alerts: progress.alerts(),
             unverified: progress.unverified(),
             warnings: progress.warnings,
@@ -204,6 +205,15 @@ fn gate(gate: &GateProgress, is_red_before: bool) -> GateReceipt {
         verdict,
         how,
         duration_ms: gate.duration.map(in_ms),
+        red_tries: gate.red_tries.iter().map(red_try).collect(),
+    }
+}
+
+fn red_try(red: &RedTry) -> RedTryReceipt {
+    RedTryReceipt {
+        how: red.how.clone(),
+        duration_ms: in_ms(red.duration),
+        log: red.log.clone(),
     }
 }
 

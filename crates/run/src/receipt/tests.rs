@@ -112,6 +112,40 @@ fn a_story_that_a_gate_at_the_end_opened_again_keeps_its_commits() {
 }
 
 #[test]
+fn a_flaky_gate_has_its_red_tries_and_is_counted_by_the_try_at_which_it_passed() {
+    let gate = everything().stories[1].attempts[1].gates[0].clone();
+    let red = RedTryReceipt {
+        how: "exit code 1".to_owned(),
+        duration_ms: 7000,
+        log: "1.2-1.log".to_owned(),
+    };
+    assert_eq!(gate.verdict, GateVerdict::Passed);
+    assert_eq!((gate.duration_ms, gate.red_tries), (Some(8000), vec![red]));
+
+    let begins =
+        r#"{"event":"gate_started","story":"1","gate":"all","baseline":false,"whole":true}"#;
+    let retried = r#"{"event":"gate_retried","story":"1","gate":"all","baseline":false,"whole":true,"try_number":1,"result":{"verdict":"failed","how":"exit code 1","tail":""},"log":"l","duration_ms":1}"#;
+    let passed = r#"{"event":"gate_finished","story":"1","gate":"all","baseline":false,"whole":true,"result":{"verdict":"passed"},"duration_ms":1}"#;
+    let again = begins.replace("true}", "true,\"try_number\":2}");
+    let twice = format!("0 {begins}\n0 {retried}\n0 {again}\n0 {passed}\n").repeat(2);
+    let third = format!("0 {begins}\n0 {retried}\n0 {again}\n0 {retried}\n0 {again}\n0 {passed}\n");
+    let lines = format!("{}\n{twice}{third}", EVERYTHING.trim_end());
+    let receipt = receipt(&lines, RunState::Done);
+    let flaky = |gate: &str, passed_at, times| FlakyGate {
+        gate: gate.to_owned(),
+        passed_at,
+        times,
+    };
+    assert_eq!(
+        receipt.flaky_gates,
+        [flaky("all", 2, 2), flaky("all", 3, 1), flaky("tests", 2, 1)]
+    );
+    let words = "2 flaky gates: `all` passed at the second try, 2 times, and at the third try; \
+                 `tests` passed at the second try";
+    assert_eq!(receipt.alerts[1], words);
+}
+
+#[test]
 fn a_run_that_did_not_begin_has_a_receipt_too() {
     let nothing = receipt("", RunState::Interrupted);
     assert_eq!((nothing.stories.len(), nothing.totals.attempts), (0, 0));

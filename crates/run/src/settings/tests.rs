@@ -81,6 +81,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         run = "cargo fmt"
         allow_red = true
         keep_changes = true
+        retries = 2
     "#};
     let gates = vec![
         GateSettings {
@@ -91,11 +92,13 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             allow_red: false,
             when: When::End,
             keep_changes: false,
+            retries: 0,
         },
         GateSettings::from_line("cargo clippy"),
         GateSettings {
             allow_red: true,
             keep_changes: true,
+            retries: 2,
             ..GateSettings::from_line("cargo fmt")
         },
     ];

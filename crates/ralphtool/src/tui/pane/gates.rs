@@ -165,12 +165,15 @@ fn without_file(
 
 fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
     let (mark, how, style) = match &gate.result {
+        Some(GateResult::Passed) if gate.is_flaky() => {
+            ("✓", format!("  {}", words::flaky(gate.tries())), WARN)
+        }
         Some(GateResult::Passed) => ("✓", String::new(), GOOD),
         Some(GateResult::Failed { how, .. }) if gate.is_red_since_before() => {
             ("!", format!("  {}, {RED_BEFORE}", clean(how)), WARN)
         }
         Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
-        None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
+        None if gate.duration.is_none() => ("●", runs(gate), ACTIVE),
         None => ("·", format!("  {STOPPED}"), DIM),
     };
     let place = match gate.attempt {
@@ -188,6 +191,13 @@ fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
         Span::styled(how, style),
         Span::styled(format!("  {place} · {took}"), DIM),
     ])
+}
+
+fn runs(gate: &GateProgress) -> String {
+    match gate.tries() {
+        1 => "  runs".to_owned(),
+        tries => format!("  runs, {} try", words::ordinal(tries)),
+    }
 }
 
 fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {

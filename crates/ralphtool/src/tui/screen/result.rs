@@ -439,6 +439,7 @@ fn story_receipt(story: &StoryProgress, table: &StoryTable<'_>, columns: usize) 
     let last = story.attempts.last();
     for gate in last.into_iter().flat_map(|it| story.gates_of(it.number)) {
         let (mark, style) = match &gate.result {
+            Some(GateResult::Passed) if gate.is_flaky() => ("✓", WARN),
             Some(GateResult::Passed) => ("✓", GOOD),
             Some(GateResult::Failed { .. }) => ("✗", BAD),
             None => ("·", DIM),

@@ -127,6 +127,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "3:8: `never` is not one of `story`, `end`",
     ),
     (
+        "[[gate]]\nrun = \"a\"\nretries = -1",
+        "3:11: expected a number from 0 to 4294967295",
+    ),
+    (
         "[[gate]]\nrun = \"a\"\nwhen = \"end\"\nkeep_changes = true",
         "1:1: a gate at the end cannot keep its changes",
     ),

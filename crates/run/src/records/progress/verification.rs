@@ -3,13 +3,16 @@
 
 use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
 use crate::records::event::{GateResult, Outcome, red_since_before};
-use crate::words::quoted;
+use crate::words::{count, ordinal, quoted};
 
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
 
 /// The code of the warning about files that are still from the template.
 const TEMPLATE: &str = "template";
+
+/// The code of the warning about a gate that passed after it had been red on the same tree.
+pub(crate) const FLAKY: &str = "flaky";
 
 impl Progress {
     /// What keeps the work of this run from being verified by gates, in words; none where gates
@@ -64,14 +67,41 @@ impl Progress {
         let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
         let red = self.red().filter(|_| !is_said);
         let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
+        let reasons = reasons.chain(self.flaky());
         let plan = self.template_warning().map(|it| it.message.clone());
         let findings = self.findings().map(Warning::with_story);
         reasons.chain(plan).chain(findings).collect()
     }
 
+    /// The gates that were flaky, and how often: ``1 flaky gate: `tests` passed at the second try``.
+    fn flaky(&self) -> Option<String> {
+        let flaky = self.flaky_gates();
+        let mut gates: Vec<&str> = flaky.iter().map(|it| it.gate.as_str()).collect();
+        gates.dedup();
+        if gates.is_empty() {
+            return None;
+        }
+        let each = gates.iter().map(|gate| {
+            let of_gate = flaky.iter().filter(|it| it.gate == *gate);
+            let times = of_gate.map(|it| match it.times {
+                1 => format!("at the {} try", ordinal(it.passed_at)),
+                times => format!("at the {} try, {times} times", ordinal(it.passed_at)),
+            });
+            let times: Vec<String> = times.collect();
+            format!("{} passed {}", quoted([gate]), times.join(", and "))
+        });
+        let each: Vec<String> = each.collect();
+        Some(format!(
+            "{}: {}",
+            count(gates.len(), "flaky gate"),
+            each.join("; ")
+        ))
+    }
+
     /// Whether a warning is among the alerts.
     pub fn is_alert(&self, warning: &Warning) -> bool {
-        warning.code == TEMPLATE || self.findings().any(|finding| finding == warning)
+        let is_summed_up = [TEMPLATE, FLAKY].contains(&warning.code.as_str());
+        is_summed_up || self.findings().any(|finding| finding == warning)
     }
 
     /// What of the plan was still from the template when the last part of the run began.

@@ -136,7 +136,10 @@ fn gate_line(progress: &Progress, name: &str, widest: usize) -> Line<'static> {
     let (mark, verdict, style): (_, _, Style) = match result {
         None if last.is_some() => ("·", STOPPED.to_owned(), DIM),
         None => ("·", NOT_RUN.to_owned(), DIM),
-        Some(GateResult::Passed) => ("✓", "passed".to_owned(), GOOD),
+        Some(GateResult::Passed) => match last.map(|(_, gate)| gate) {
+            Some(gate) if gate.is_flaky() => ("✓", words::flaky(gate.tries()), WARN),
+            _ => ("✓", "passed".to_owned(), GOOD),
+        },
         Some(GateResult::Failed { .. }) if is_red_before => {
             ("!", "red since before the run".to_owned(), WARN)
         }

@@ -368,6 +368,7 @@ fn verdict(
         }
         (Some(result), Some(attempt)) if last != Some(attempt) => {
             let what = match result {
+                GateResult::Passed if gate.is_flaky() => words::flaky(gate.tries()),
                 GateResult::Passed => "passed".to_owned(),
                 GateResult::Failed { how, .. } => clean(how),
             };
@@ -375,6 +376,7 @@ fn verdict(
         }
         // It says nothing about the work.
         (Some(GateResult::Passed), None) if !gate.whole => ("·", DIM, PASSED_BEFORE.to_owned()),
+        (Some(GateResult::Passed), _) if gate.is_flaky() => ("✓", WARN, words::flaky(gate.tries())),
         (Some(GateResult::Passed), _) => ("✓", GOOD, took),
         (Some(GateResult::Failed { how, .. }), _) => ("✗", BAD, clean(how)),
         (None, _) if gate.duration.is_none() => {
