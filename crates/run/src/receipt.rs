@@ -76,6 +76,9 @@ pub struct Receipt {
     /// Gates that passed after they had been red on the same tree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaky_gates: Vec<FlakyGate>,
+    /// Gates that judged none of the work, because no file in their paths was changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates_not_run: Vec<String>,
     /// What the user should know before deciding what to do with the work, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
@@ -301,6 +304,8 @@ pub enum GateVerdict {
     RedBefore,
     /// It checked nothing: its program is missing, or not executable.
     CannotRun,
+    /// It did not run: no file in its paths was changed.
+    NotRun,
     /// It did not end.
     Unknown,
 }

@@ -94,6 +94,8 @@ pub struct Status {
     pub budget: BudgetLimits,
     /// Gates that passed after they had been red on the same tree.
     pub flaky_gates: Vec<FlakyGate>,
+    /// Gates that judged none of the work, because no file in their paths was changed.
+    pub gates_not_run: Vec<String>,
     /// What keeps the work from being verified by gates, in words.
     pub unverified: Option<String>,
     /// What the user should know before deciding what to do with the work, a line each.
@@ -240,6 +242,7 @@ impl Status {
             changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
             flaky_gates: progress.flaky_gates(),
+            gates_not_run: progress.gates_not_run(),
             unverified: progress.unverified(),
             alerts: progress.alerts(),
             warnings: figures.warnings,

@@ -447,10 +447,12 @@ impl Session<Attempt> {
         self.state.before_gates = scan.map(|scan| Arc::new(self.vault.before_gates(*scan)));
     }
 
-    /// Makes what a gate changed part of the work.
-    pub fn accept_gate_changes(&mut self) -> Result<()> {
-        self.state.before_gates = Some(Arc::new(self.vault.scan_before_gates()?));
-        Ok(())
+    /// Makes what a gate changed part of the work, and returns all paths that the work changes now.
+    pub fn accept_gate_changes(&mut self) -> Result<Vec<String>> {
+        let tree = self.vault.scan_before_gates()?;
+        let changed = self.vault.changed_before_gates(&tree)?;
+        self.state.before_gates = Some(Arc::new(tree));
+        Ok(changed)
     }
 
     /// A gate that may run again starts: what its tries change can be undone without what gates before

@@ -154,6 +154,9 @@ struct PlannedGate {
     name: String,
     run: String,
     retries: u32,
+    /// The patterns of files without which it does not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -193,6 +196,7 @@ impl Plan {
                     name: it.name.clone(),
                     run: it.run.clone(),
                     retries: it.retries,
+                    paths: it.path_texts(),
                 })
                 .collect(),
             budget: BudgetLimits::from(Budget::of_run(settings)),

@@ -105,6 +105,10 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             };
             talk(format!("gate `{}` runs{place}{again}", clean(&it.gate)))
         }
+        Event::GateNotRun(it) => {
+            let text = format!("gate `{}` {}", clean(&it.gate), words::NOT_RUN);
+            step(DIM, text)
+        }
         Event::GateRetried(it) => gate_retried(it),
         Event::GateFinished(it) => gate_finished(it),
         Event::AttemptFailed(it) => attempt_failed(it),

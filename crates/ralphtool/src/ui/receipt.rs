@@ -88,6 +88,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
     let gates = receipt.gates_at_end.iter();
     figures.extend(gates.map(|gate| ("at end", gate_line(gate))));
+    let not_run = words::gates_not_run(&receipt.gates_not_run);
+    figures.extend(not_run.map(|gates| ("not run", gates)));
     figures
 }
 
@@ -224,6 +226,7 @@ fn verdict(gate: &GateReceipt) -> String {
         GateVerdict::Failed => format!("failed{took}{how}"),
         GateVerdict::RedBefore => format!("red before{how}"),
         GateVerdict::CannotRun => format!("cannot run{how}"),
+        GateVerdict::NotRun => words::NOT_RUN.to_owned(),
         GateVerdict::Unknown => "did not end".to_owned(),
     }
 }

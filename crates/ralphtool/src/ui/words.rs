@@ -126,6 +126,22 @@ pub(crate) fn flaky(tries: u32) -> String {
     format!("passed at the {} try (flaky)", ordinal(tries))
 }
 
+/// What is said of a gate with paths that did not run.
+pub(crate) const NOT_RUN: &str = "not run: no file in its paths changed";
+
+/// The gates that judged none of the work, because no file in their paths was changed.
+pub(crate) fn gates_not_run(gates: &[String]) -> Option<String> {
+    let names: Vec<String> = gates.iter().map(|gate| clean(gate)).collect();
+    match names.len() {
+        0 => None,
+        1 => Some(format!("gate `{}`: no file in its paths changed", names[0])),
+        _ => Some(format!(
+            "gates `{}`: no file in their paths changed",
+            names.join("`, `")
+        )),
+    }
+}
+
 /// What a finish does, as a name.
 pub(crate) const fn finish(choice: FinishChoice) -> &'static str {
     match choice {

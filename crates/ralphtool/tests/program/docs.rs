@@ -119,6 +119,15 @@ const SITUATIONS: &[Situation] = &[
         },
     ),
     (
+        "! no gate ran, because no file in their paths was changed: the agent's word is the only check",
+        || {
+            let sandbox = retry();
+            let gate = "[[gate]]\nname = \"web\"\nrun = \"true\"\npaths = [\"web/**\"]\n";
+            sandbox.config_and("", gate);
+            said(&sandbox.run(&["loop", "--story", "1"]).ends_with(0))
+        },
+    ),
+    (
         "! 1 flaky gate: `tests` passed at the second try, 2 times",
         || {
             let sandbox = retry();

@@ -29,6 +29,9 @@ pub struct GateHealth {
     pub run: String,
     /// How often it runs again while it is red.
     pub retries: u32,
+    /// The patterns of files without which it does not run; empty where it always runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// The file of its program, where that is known before it runs.
     pub program: Option<PathBuf>,
     /// How it went; none where it did not run.
@@ -83,6 +86,7 @@ async fn examine(
         name: gate.name.clone(),
         run: gate.run.clone(),
         retries: gate.retries,
+        paths: gate.path_texts(),
         program: None,
         result: None,
         duration_ms: None,

@@ -11,6 +11,7 @@ use super::task_watch::TaskWatch;
 use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running, chain};
 use crate::machine::{self, Answer, Effect, SaveRequest, Step, StoryView, Ticket};
+use crate::policy::Gate;
 use crate::records::event::{Event, FinishChoice, TaskOutline};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
@@ -67,6 +68,7 @@ impl Engine {
                 self.run_gate(ticket, request).await?;
                 return Ok(None);
             }
+            Step::CompareWithStart => self.compare_with_start()?,
             Step::Reopen(reopening) => self.reopen(reopening).await?,
             Step::TickStory(story) => self.tick_story(&story).await?,
             Step::Save(request) => self.save(request).await?,
@@ -142,11 +144,13 @@ impl Engine {
             StepError::vault("could not find out what the attempt changed", &error)
         })?;
         let changed_files = changed.count;
+        let touched = self.touched_by_attempt(&base, &changed);
         let tamper = self.findings(&base, &check, watch, changed);
         Ok(Answer::StoryChecked(machine::StoryCheck {
             lost: lost_tasks(&check),
             still_open: check.still_open,
             changed_files,
+            touched,
             tamper,
         }))
     }
@@ -168,7 +172,7 @@ impl Engine {
     async fn save(&mut self, request: SaveRequest) -> Result<Answer, StepError> {
         let gates = &self.policy().gates;
         let green = request.green.iter().filter_map(|gate| gates.get(*gate));
-        let green: Vec<String> = green.map(|gate| gate.run.clone()).collect();
+        let green: Vec<Gate> = green.cloned().collect();
         let saved = self.take_session::<Attempt>()?.save(&request.note);
         let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;

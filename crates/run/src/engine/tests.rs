@@ -92,6 +92,7 @@ fn machine() -> Machine {
         gate_logs: String::new(),
         resumed: None,
         began: BTreeMap::new(),
+        continues_work: false,
     })
 }
 

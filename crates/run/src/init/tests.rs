@@ -499,7 +499,7 @@ fn no_key_is_left_out() {
                 line.starts_with(&format!("{key} = ")) || (head != line && head.starts_with(key))
             });
             // Keys of a gate that have no default are only explained.
-            let is_explained = table == "[[gate]]" && text.contains(&format!("`{key}` "));
+            let is_explained = table == "[[gate]]" && text.contains(&format!("`{key} = "));
             assert!(
                 is_there || is_explained,
                 "`{key}` of `{table}` is not in\n{text}"

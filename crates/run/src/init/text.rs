@@ -88,7 +88,8 @@ impl Page {
              one. A gate that was red before the story began does not count (`baseline = true`). With\n\
              `when = \"end\"` it runs once, over the whole change. What it changes in the tree is undone,\n\
              unless `keep_changes = true` says that it is part of the work, as with a formatter.\n\
-             `retries` runs a red gate again, to find out whether it is flaky.",
+             `retries = 1` runs a red gate again, to find out whether it is flaky; with `paths = [\"src/**\"]`\n\
+             it runs only when such files were changed.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {
             let none = "No command that tests this repository was found. Without a gate, the agent's word is the only\n\

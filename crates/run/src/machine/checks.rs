@@ -1,10 +1,8 @@
 //! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
 
-use std::time::Duration;
-
 use super::attempt::Attempt;
 use super::gate_run::GateRun;
-use super::io::{Ground, SaveRequest, Step, StoryCheck};
+use super::io::{GateEnd, Ground, SaveRequest, Step, StoryCheck};
 use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
@@ -85,17 +83,25 @@ impl Machine {
     }
 
     fn next_gate(&mut self, mut judged: Judged) -> Phase {
-        let verdicts = &mut judged.verdicts.gates;
-        let gates = self.setup.policy.gates.iter();
-        let is_later = |gate: &&Gate| gate.when == When::End;
-        let later = gates.skip(verdicts.len()).take_while(is_later);
-        verdicts.extend(later.map(|_| Verdict::Unknown));
-        let gate = verdicts.len();
-        if gate == self.policy().gates.len() {
-            return self.on_gates_done(judged);
+        loop {
+            let place = judged.verdicts.gates.len();
+            let Some(gate) = self.policy().gates.get(place) else {
+                return self.on_gates_done(judged);
+            };
+            let verdict = match gate.when {
+                When::End => Verdict::Unknown,
+                When::Story if is_due(gate, place, &judged.check.touched) => {
+                    let run = self.run_gate(&judged.attempt.id, place, Ground::Attempt);
+                    return Phase::Gating(Gating { judged, run });
+                }
+                When::Story => {
+                    let story = &judged.attempt.id.story;
+                    self.announce_not_run(story, place, Ground::Attempt);
+                    Verdict::NotRun
+                }
+            };
+            judged.verdicts.gates.push(verdict);
         }
-        let run = self.run_gate(&judged.attempt.id, gate, Ground::Attempt);
-        Phase::Gating(Gating { judged, run })
     }
 
     pub(super) fn on_gate_ended(
@@ -104,19 +110,18 @@ impl Machine {
             mut judged,
             mut run,
         }: Gating,
-        result: GateResult,
-        duration: Duration,
+        end: GateEnd,
     ) -> Phase {
         let gate = run.gate;
         let overrun = self.unwatch_gate();
         // A gate that was red and whose program is gone now checks nothing.
         let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
-        let is_red_as_before = was_red && result.is_red();
+        let is_red_as_before = was_red && end.result.is_red();
         let is_over = self.stop.is_some() || self.skip || overrun.is_some();
-        if !is_over && !is_red_as_before && self.retry_gate(&mut run, &result, duration) {
+        if !is_over && !is_red_as_before && self.retry_gate(&mut run, &end) {
             return Phase::Gating(Gating { judged, run });
         }
-        self.announce_gate(&run, &result, duration);
+        self.announce_gate(&run, &end);
         if self.stop.is_some() {
             return self.fail(judged.attempt, AttemptFailure::stopped());
         }
@@ -126,8 +131,9 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.fail(judged.attempt, AttemptFailure::budget(used_up.reason));
         }
-        judged.verdicts.gates.push(Verdict::of(&result));
-        let GateResult::Failed { how, tail, .. } = result else {
+        judged.verdicts.gates.push(Verdict::of(&end.result));
+        judged.check.touched.extend(end.touched);
+        let GateResult::Failed { how, tail, .. } = end.result else {
             judged.verdicts.flaky.extend(run.is_retry().then_some(gate));
             return self.next_gate(judged);
         };
@@ -141,10 +147,14 @@ impl Machine {
         }
         if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
             // Asked again now, it would tell what attempts broke beside the tree for red before.
+            let (tree, outside) = match self.policy().gates[gate].paths {
+                None => ("the tree", ""),
+                Some(_) => ("the files in its paths", ", a file outside its paths,"),
+            };
             let message = format!(
-                "gate `{name}` passed earlier on the tree this attempt began with, so it was not \
-                 run there again; if it is red there too, the cause is a file that git ignores \
-                 or a file outside the repository"
+                "gate `{name}` passed earlier on {tree} this attempt began with, so it was not \
+                 run there again; if it is red there too, the cause is a file that git ignores\
+                 {outside} or a file outside the repository"
             );
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
@@ -226,7 +236,7 @@ impl Machine {
                 Verdict::Green => self.note_work(gate, false),
                 Verdict::Red => self.note_work(gate, true),
                 // A gate at the end has not judged it yet.
-                Verdict::Unknown | Verdict::Remembered => {}
+                Verdict::Unknown | Verdict::NotRun | Verdict::Remembered => {}
             }
         }
         self.retries_used
@@ -258,4 +268,9 @@ impl Machine {
         }
         self.read_backlog()
     }
+}
+
+/// Whether a gate has to run where the gates with these places have paths in which files were changed.
+pub(super) fn is_due(gate: &Gate, place: usize, touched: &[usize]) -> bool {
+    gate.paths.is_none() || touched.contains(&place)
 }

@@ -1,13 +1,13 @@
 //! A gate that runs: its tries on one tree, and what is announced of them.
 
-use std::time::Duration;
-
 use super::Machine;
-use super::io::{GateRequest, Ground, Step};
-use crate::records::event::{Event, GateFinished, GateResult, GateRetried, GateStarted};
+use super::io::{GateEnd, GateRequest, Ground, Step};
+use crate::records::event::{
+    Event, GateFinished, GateNotRun, GateResult, GateRetried, GateStarted,
+};
 use crate::records::progress::FLAKY;
 use crate::words::{in_ms, ordinal};
-use ralph_base::ids::AttemptId;
+use ralph_base::ids::{AttemptId, StoryId};
 
 /// A gate that runs, with the tries before on the same tree, all of them red.
 #[derive(Debug)]
@@ -67,19 +67,23 @@ impl Machine {
         run
     }
 
+    /// Announces that a gate does not run, because no file in its paths was changed.
+    pub(super) fn announce_not_run(&mut self, story: &StoryId, gate: usize, ground: Ground) {
+        self.announce(Event::GateNotRun(GateNotRun {
+            story: story.clone(),
+            gate: self.gate_name(gate),
+            whole: ground == Ground::Whole,
+        }));
+    }
+
     /// Runs a red gate again on the same tree, unless it has used up its retries; returns whether it
     /// runs.
-    pub(super) fn retry_gate(
-        &mut self,
-        run: &mut GateRun,
-        result: &GateResult,
-        duration: Duration,
-    ) -> bool {
+    pub(super) fn retry_gate(&mut self, run: &mut GateRun, end: &GateEnd) -> bool {
         let GateResult::Failed {
             how,
             cannot_run: false,
             ..
-        } = result
+        } = &end.result
         else {
             return false;
         };
@@ -92,9 +96,9 @@ impl Machine {
             baseline: run.ground == Ground::Checkpoint,
             whole: run.ground == Ground::Whole,
             try_number: run.try_number(),
-            result: result.clone(),
+            result: end.result.clone(),
             log: self.gate_log(run),
-            duration_ms: in_ms(duration),
+            duration_ms: in_ms(end.duration),
         }));
         run.red.push(how.clone());
         self.request_gate(run);
@@ -122,15 +126,15 @@ impl Machine {
     }
 
     /// Announces how a gate ended at its last try, and warns where it is flaky.
-    pub(super) fn announce_gate(&mut self, run: &GateRun, result: &GateResult, duration: Duration) {
-        let flaky = run.is_retry() && *result == GateResult::Passed;
+    pub(super) fn announce_gate(&mut self, run: &GateRun, end: &GateEnd) {
+        let flaky = run.is_retry() && end.result == GateResult::Passed;
         self.announce(Event::GateFinished(GateFinished {
             story: run.attempt.story.clone(),
             gate: self.gate_name(run.gate),
             baseline: run.ground == Ground::Checkpoint,
             whole: run.ground == Ground::Whole,
-            result: result.clone(),
-            duration_ms: in_ms(duration),
+            result: end.result.clone(),
+            duration_ms: in_ms(end.duration),
             tries: run.try_number(),
             flaky,
         }));

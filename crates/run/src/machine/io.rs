@@ -66,6 +66,8 @@ pub enum Step {
     },
     /// Run a gate; answered by `GateEnded`.
     RunGate(GateRequest),
+    /// Compare the checkpoint with where the run began; answered by `Compared`.
+    CompareWithStart,
     /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
     Reopen(Reopening),
     /// Tick the boxes the agent left open; answered by `Ticked`.
@@ -152,10 +154,10 @@ pub enum Answer {
     /// The task file after the attempt.
     StoryChecked(StoryCheck),
     /// The gate and everything it started are gone.
-    GateEnded {
-        result: GateResult,
-        duration: Duration,
-    },
+    GateEnded(GateEnd),
+    /// Gates that have paths in which the checkpoint differs from where the run began, by their places
+    /// in the policy.
+    Compared(Vec<usize>),
     /// The checkpoint, and the gates that are known to pass on it.
     GatesRecalled { commit: String, green: Vec<usize> },
     /// The story has open tasks again, in this commit.
@@ -371,6 +373,8 @@ pub struct StoryCheck {
     pub still_open: Vec<String>,
     /// Paths the attempt changed, the task file not counted.
     pub changed_files: usize,
+    /// Gates that have paths in which the attempt changed files, by their places in the policy.
+    pub touched: Vec<usize>,
     /// What the attempt changed that it should not have.
     pub tamper: Vec<Finding>,
 }
@@ -384,6 +388,16 @@ pub enum AgentExit {
     Signal(i32),
     /// Because the machine asked for it.
     StoppedByUs,
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateEnd {
+    pub result: GateResult,
+    pub duration: Duration,
+    /// Where what it changed is kept: gates that have paths in which the attempt has now changed files,
+    /// by their places in the policy.
+    pub touched: Vec<usize>,
 }
 
 /// Everything known about an agent once nothing of it runs any more.

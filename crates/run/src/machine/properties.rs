@@ -12,7 +12,7 @@ use crate::records::event::{
     Record, Request, RunEnded, RunStarted, StoryCompleted, StoryStarted, WIRE_VERSION,
 };
 use crate::records::progress::Progress;
-use crate::settings::TamperCheck;
+use crate::settings::{PathPatterns, TamperCheck};
 use crate::tamper::{Finding, Severity, TamperPolicy};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
@@ -94,7 +94,8 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Keep)
     ];
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish);
-    let gates = prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3), 0..4);
+    let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
+    let gates = prop::collection::vec(gate.prop_map(any_gate), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
         seconds(1..20_000),
@@ -119,7 +120,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             require_changes: rules.1,
             max_retries: rules.2,
             on_finish: rules.3,
-            gates: gates.into_iter().enumerate().map(any_gate).collect(),
+            gates: gates.into_iter().enumerate().map(named).collect(),
             idle_timeout: times.0,
             total_timeout: times.1,
             max_wait: times.2,
@@ -150,12 +151,20 @@ fn odd_answer(pick: u8, ticket: Ticket) -> Input {
     }
 }
 
-fn any_gate((place, (baseline, at_the_end, retries)): (usize, (bool, bool, u32))) -> Gate {
+fn any_gate((baseline, at_the_end, retries, has_paths): (bool, bool, u32, bool)) -> Gate {
     let when = [When::Story, When::End][usize::from(at_the_end)];
     Gate {
         when,
         retries,
-        ..gate(&format!("g{place}"), baseline)
+        paths: has_paths.then(|| PathPatterns::new(&["web/**"]).unwrap()),
+        ..gate("", baseline)
+    }
+}
+
+fn named((place, gate): (usize, Gate)) -> Gate {
+    Gate {
+        name: format!("g{place}"),
+        ..gate
     }
 }
 
@@ -226,6 +235,13 @@ struct World {
     whole: HashMap<usize, bool>,
     /// Gates that passed on the attempt, but not at their first try.
     flaky: HashSet<usize>,
+    /// Gates that have paths in which the attempt, or the whole change, changed files.
+    touched: HashSet<usize>,
+    touched_by_all: HashSet<usize>,
+    /// Gates that were announced as not run on the attempt.
+    not_run: HashSet<usize>,
+    /// What the last try of a gate on the attempt adds to that, once it counts.
+    touched_by_gate: Vec<usize>,
     /// How often a gate was announced as flaky.
     flaky_times: u32,
     /// Gates that could not run the last time.
@@ -268,6 +284,10 @@ impl World {
             gates: HashMap::new(),
             whole: HashMap::new(),
             flaky: HashSet::new(),
+            touched: HashSet::new(),
+            touched_by_all: HashSet::new(),
+            not_run: HashSet::new(),
+            touched_by_gate: Vec::new(),
             flaky_times: 0,
             missing: HashSet::new(),
             checkpoints: 0,
@@ -397,7 +417,16 @@ impl World {
                 super::script::begin_done(ticket)
             }
             Effect::Step(_, Step::StartAgent(_)) => self.agent(pick),
-            Effect::Step(_, Step::CheckStory(_)) => check(ticket, pick),
+            Effect::Step(_, Step::CheckStory(_)) => {
+                let check = check(pick);
+                self.touched = check.touched.iter().copied().collect();
+                Input::Answer(ticket, Answer::StoryChecked(check))
+            }
+            Effect::Step(_, Step::CompareWithStart) => {
+                let touched = places(pick);
+                self.touched_by_all = touched.iter().copied().collect();
+                Input::Answer(ticket, Answer::Compared(touched))
+            }
             Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
             Effect::Step(_, Step::RunGate(request)) => self.gate(pick, request),
             Effect::Step(_, Step::Reopen(reopening)) => self.reopened(&reopening.story),
@@ -495,7 +524,11 @@ impl World {
         self.checkpoints += 1;
         let gates = self.policy.gates.iter().enumerate();
         for (index, _) in gates.filter(|(_, gate)| gate.when == When::Story) {
-            self.before[index] = said.and_then(|said| said.get(&index)).copied();
+            let new = said.and_then(|said| said.get(&index)).copied();
+            let is_not_run = said.is_some() && new.is_none();
+            if !is_not_run {
+                self.before[index] = new;
+            }
         }
     }
 
@@ -536,16 +569,21 @@ impl World {
             Ground::Attempt => drop(self.gates.insert(gate, is_green)),
             Ground::Whole => drop(self.whole.insert(gate, is_green)),
         }
+        let touched = places(pick / 4);
+        if ground == Ground::Attempt {
+            self.touched_by_gate.clone_from(&touched);
+        }
         Input::Answer(
             self.ticket,
-            Answer::GateEnded {
+            Answer::GateEnded(GateEnd {
+                touched,
                 result: match (is_green, is_missing) {
                     (true, _) => GateResult::Passed,
                     (false, false) => super::script::red(),
                     (false, true) => super::script::missing(),
                 },
                 duration: Duration::from_secs(1),
-            },
+            }),
         )
     }
 
@@ -598,6 +636,7 @@ impl World {
                 self.promised = false;
                 self.gates.clear();
                 self.flaky.clear();
+                self.not_run.clear();
             }
             Effect::StopProcess { .. } => {
                 assert!(!nothing_runs, "nothing is there to stop");
@@ -609,6 +648,12 @@ impl World {
                 assert!(nothing_runs);
                 self.see_try(request);
                 let GateRequest { gate, ground, .. } = request;
+                let is_touched = match ground {
+                    Ground::Checkpoint => true,
+                    Ground::Attempt => self.touched.contains(gate),
+                    Ground::Whole => self.touched_by_all.contains(gate),
+                };
+                assert!(is_touched || self.policy.gates[*gate].paths.is_none());
                 let is_attempt = *ground == Ground::Attempt;
                 let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
                 assert_eq!(self.tree, tree);
@@ -693,6 +738,14 @@ impl World {
         assert!(self.promised, "a commit without a promise");
         let gates = self.policy.gates.iter().enumerate();
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
+            if !self.gates.contains_key(&index) {
+                assert!(self.not_run.contains(&index), "a gate was left out");
+                assert!(
+                    !request.note.gates.contains(&gate.name),
+                    "it has not passed"
+                );
+                continue;
+            }
             let was_red = gate.baseline && self.before[index] == Some(false);
             let was_red = was_red && !self.missing.contains(&index);
             assert!(self.gates[&index] || was_red, "a commit with a red gate");
@@ -721,6 +774,10 @@ impl World {
     fn see_all_done(&self) {
         let gates = self.policy.gates.iter().enumerate();
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::End) {
+            if gate.paths.is_some() && !self.touched_by_all.contains(&index) {
+                assert!(!self.whole.contains_key(&index));
+                continue;
+            }
             let was_red = gate.baseline && self.before[index] == Some(false);
             let was_red = was_red && !self.missing.contains(&index);
             assert!(self.whole[&index] || was_red, "done with a red gate");
@@ -745,10 +802,21 @@ impl World {
             }
             Event::StoryCompleted(StoryCompleted { story, .. }) => self.count(story),
             Event::RunStarted { .. } => self.counted.clear(),
+            Event::GateNotRun(it) => {
+                let mut gates = self.policy.gates.iter();
+                let place = gates.position(|gate| gate.name == it.gate).unwrap();
+                let touched = [&self.touched, &self.touched_by_all][usize::from(it.whole)];
+                assert!(!touched.contains(&place) && self.policy.gates[place].paths.is_some());
+                if !it.whole {
+                    self.not_run.insert(place);
+                }
+            }
             Event::GateFinished(it) => {
                 let flaky = it.tries > 1 && it.result == GateResult::Passed;
                 assert_eq!(it.flaky, flaky);
                 self.flaky_times += u32::from(flaky);
+                self.touched
+                    .extend(std::mem::take(&mut self.touched_by_gate));
             }
             Event::Paused { .. } => self.open = Open::Paused,
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
@@ -779,18 +847,23 @@ impl World {
     }
 }
 
-fn check(ticket: Ticket, pick: u8) -> Input {
+/// The places of some gates.
+fn places(pick: u8) -> Vec<usize> {
+    (0..4).filter(|place| pick & (1 << place) != 0).collect()
+}
+
+fn check(pick: u8) -> StoryCheck {
     let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
-    let check = StoryCheck {
+    StoryCheck {
         lost: LostTasks {
             gone: some(pick % 16 == 1),
             ..LostTasks::default()
         },
         still_open: some(pick % 8 == 3),
         changed_files: usize::from(pick % 8),
+        touched: places(pick / 8),
         tamper: findings(pick),
-    };
-    Input::Answer(ticket, Answer::StoryChecked(check))
+    }
 }
 
 fn findings(pick: u8) -> Vec<Finding> {
@@ -906,6 +979,9 @@ impl Order {
                 assert!(self.gate.replace(*baseline).is_none());
             }
             Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
+            Event::GateNotRun(it) => {
+                assert_eq!((self.gate, it.whole), (None, self.story.is_none()));
+            }
             Event::GateRetried(GateRetried { baseline, .. })
             | Event::GateFinished(GateFinished { baseline, .. }) => {
                 assert_eq!(self.gate.take(), Some(*baseline));

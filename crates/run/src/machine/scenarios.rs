@@ -8,6 +8,7 @@ mod failures;
 mod gates;
 mod limits;
 mod notes;
+mod paths;
 mod prices;
 mod retries;
 mod steering;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use super::gate_events::{GateFinished, GateResult, GateRetried, GateStarted};
+pub use super::gate_events::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
 pub use super::outcome::{Outcome, red_since_before};
 use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
@@ -112,6 +112,8 @@ pub enum Event {
     },
     /// A gate begins.
     GateStarted(GateStarted),
+    /// A gate does not run: no file in its paths was changed.
+    GateNotRun(GateNotRun),
     /// A gate was red and runs again on the same tree.
     GateRetried(GateRetried),
     /// A gate ended.

@@ -26,6 +26,20 @@ pub struct GateStarted {
     pub try_number: u32,
 }
 
+/// A gate does not run: no file in its paths was changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct GateNotRun {
+    /// The story.
+    pub story: StoryId,
+    /// The gate's name.
+    pub gate: String,
+    /// Whether it would have run over the whole change, with every story done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+}
+
 /// A gate was red and runs again on the same tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 pub use self::figures::{Figures, KnownCost};
-pub use self::gates::{FlakyGate, GateProgress, RedTry};
+pub use self::gates::{FlakyGate, GateProgress, GateStanding, RedTry};
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, StoryProgress, StoryStanding,
 };
@@ -150,6 +150,7 @@ impl Progress {
             Event::AttemptStarted(started) => self.on_attempt_started(started, at),
             Event::Agent { agent, .. } => self.on_agent(agent),
             Event::GateStarted(started) => self.on_gate_started(started, at),
+            Event::GateNotRun(not_run) => self.on_gate_not_run(not_run, at),
             Event::GateRetried(retried) => self.on_gate_retried(retried),
             Event::GateFinished(finished) => self.on_gate_finished(finished),
             Event::AttemptFailed(failed) => self.on_attempt_failed(failed),

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::key_table::table;
+use super::path_patterns::PathPatterns;
 use super::value::{Filled, FromTable, Item, Key, Mistake, choices, tables};
-use crate::words::count;
+use crate::words::{count, quoted};
 use ralph_base::duration::TimeLimit;
 
 /// How long a gate may run unless the user says otherwise.
@@ -29,6 +30,8 @@ pub struct GateSettings {
     pub keep_changes: bool,
     /// How often it runs again on the same tree while it is red.
     pub retries: u32,
+    /// It only runs where one of these files was changed.
+    pub paths: Option<PathPatterns>,
 }
 
 table! {
@@ -50,6 +53,9 @@ table! {
     retries: u32, without "none", example "1",
         "How often it runs again on the same tree when it is red. If it then passes, it counts as passed\n\
          and is reported as flaky.";
+    paths: PathPatterns, without "always", example r#"["src/**"]"#,
+        "The files it checks: it only runs when one of them was changed. `*` stays within a folder, `**`\n\
+         does not.";
 }
 
 impl GateSettings {
@@ -64,13 +70,22 @@ impl GateSettings {
             when: When::Story,
             keep_changes: false,
             retries: 0,
+            paths: None,
         }
+    }
+
+    /// The patterns of its paths; none where it always runs.
+    pub fn path_texts(&self) -> Vec<String> {
+        let paths = self.paths.as_ref();
+        paths.map(|it| it.texts().to_vec()).unwrap_or_default()
     }
 
     /// What is set for it besides its line, its time and when it runs, in words.
     pub fn extras(&self) -> Vec<String> {
         let retries = (self.retries > 0).then(|| count(self.retries, "retry"));
-        retries.into_iter().collect()
+        let paths = self.paths.as_ref();
+        let paths = paths.map(|it| format!("only for {}", quoted(it.texts())));
+        retries.into_iter().chain(paths).collect()
     }
 
     fn read(item: &Item<'_>) -> Result<Self, Mistake> {
@@ -98,6 +113,7 @@ impl GateSettings {
             when: keys.when,
             keep_changes: keys.keep_changes,
             retries: keys.retries.unwrap_or_default(),
+            paths: keys.paths,
         })
     }
 }

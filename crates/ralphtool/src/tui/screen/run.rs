@@ -167,7 +167,10 @@ impl Run {
                     self.agent.grew();
                 }
             }
-            Event::GateStarted(_) | Event::GateRetried(_) | Event::GateFinished(_) => {
+            Event::GateStarted(_)
+            | Event::GateNotRun(_)
+            | Event::GateRetried(_)
+            | Event::GateFinished(_) => {
                 self.gates.grew();
             }
             _ => self.agent.grew(),

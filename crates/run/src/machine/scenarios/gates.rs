@@ -334,10 +334,11 @@ fn a_red_gate_tells_its_last_sixty_lines() {
     let effects = script.give(|ticket| {
         Input::Answer(
             ticket,
-            Answer::GateEnded {
+            Answer::GateEnded(GateEnd {
                 result,
                 duration: Duration::ZERO,
-            },
+                touched: Vec::new(),
+            }),
         )
     });
     let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = effects.last() else {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Doing, Progress};
-use crate::records::event::{GateFinished, GateResult, GateRetried, GateStarted};
+use crate::records::event::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
 use ralph_base::ids::{AttemptNumber, StoryId};
 
 /// One run of a gate.
@@ -25,6 +25,8 @@ pub struct GateProgress {
     pub log: String,
     /// Its tries before on the same tree, all of them red.
     pub red_tries: Vec<RedTry>,
+    /// It does not run: no file in its paths was changed.
+    pub is_not_run: bool,
     /// How it ended; none while it runs, or where it was ended on request.
     pub result: Option<GateResult>,
     /// It failed as it had before.
@@ -39,6 +41,31 @@ impl GateProgress {
         u32::try_from(self.red_tries.len()).map_or(u32::MAX, |red| red.saturating_add(1))
     }
 
+    /// How it stands.
+    pub fn standing(&self) -> GateStanding<'_> {
+        match &self.result {
+            None if self.is_not_run => GateStanding::NotRun,
+            None if self.duration.is_none() => GateStanding::Running,
+            None => GateStanding::Stopped,
+            Some(GateResult::Passed) if self.is_flaky() => GateStanding::Flaky,
+            Some(GateResult::Passed) => GateStanding::Passed,
+            Some(GateResult::Failed {
+                how,
+                cannot_run: true,
+                ..
+            }) => GateStanding::CannotRun(how),
+            Some(GateResult::Failed { how, .. }) if self.is_red_since_before() => {
+                GateStanding::RedBefore(how)
+            }
+            Some(GateResult::Failed { how, .. }) => GateStanding::Failed(how),
+        }
+    }
+
+    /// Whether it judged the work: an attempt, or the whole change.
+    fn has_judged_work(&self) -> bool {
+        self.result.is_some() && (self.attempt.is_some() || self.whole)
+    }
+
     /// Whether it passed after it had been red on the same tree.
     pub fn is_flaky(&self) -> bool {
         !self.red_tries.is_empty() && self.result == Some(GateResult::Passed)
@@ -51,6 +78,24 @@ impl GateProgress {
         let is_red = failed.is_some_and(|it| *it != GateResult::Passed && !it.cannot_run());
         is_red && (self.was_red_before || is_baseline)
     }
+}
+
+/// How a run of a gate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateStanding<'a> {
+    Running,
+    /// It was ended on request.
+    Stopped,
+    /// It does not run: no file in its paths was changed.
+    NotRun,
+    Passed,
+    /// It passed after it had been red on the same tree.
+    Flaky,
+    /// It failed as it had before; with how it ended.
+    RedBefore(&'a str),
+    /// It checked nothing: its program is missing, or not executable.
+    CannotRun(&'a str),
+    Failed(&'a str),
 }
 
 /// A red try of a gate that ran again on the same tree.
@@ -77,6 +122,23 @@ pub struct FlakyGate {
 }
 
 impl Progress {
+    /// The gates that judged none of the work, because no file in their paths was changed.
+    pub fn gates_not_run(&self) -> Vec<String> {
+        let gates = || self.stories.iter().flat_map(|story| &story.gates);
+        let has_judged = |name: &String| gates().any(|it| it.name == *name && it.has_judged_work());
+        let header = self.header.iter().flat_map(|header| &header.gates);
+        let not_run = header.filter(|name| {
+            gates().any(|it| it.name == **name && it.is_not_run) && !has_judged(name)
+        });
+        not_run.cloned().collect()
+    }
+
+    /// Whether no gate judged any of the work.
+    pub(super) fn has_no_judged_work(&self) -> bool {
+        let mut gates = self.stories.iter().flat_map(|story| &story.gates);
+        !gates.any(GateProgress::has_judged_work)
+    }
+
     /// The gates that passed after they had been red on the same tree, by name.
     pub fn flaky_gates(&self) -> Vec<FlakyGate> {
         let mut flaky: BTreeMap<(&str, u32), u32> = BTreeMap::new();
@@ -135,6 +197,29 @@ impl Progress {
             started_at: at,
             log: started.log.clone(),
             red_tries: Vec::new(),
+            is_not_run: false,
+            result: None,
+            was_red_before: false,
+            duration: None,
+        });
+    }
+
+    pub(super) fn on_gate_not_run(&mut self, not_run: &GateNotRun, at: Timestamp) {
+        if not_run.whole {
+            self.judged_at_end.insert(not_run.gate.clone());
+        }
+        let Some(progress) = self.story_mut(&not_run.story) else {
+            return;
+        };
+        let last = progress.attempts.last().map(|attempt| attempt.number);
+        progress.gates.push(GateProgress {
+            name: not_run.gate.clone(),
+            attempt: last.filter(|_| !not_run.whole),
+            whole: not_run.whole,
+            started_at: at,
+            log: String::new(),
+            red_tries: Vec::new(),
+            is_not_run: true,
             result: None,
             was_red_before: false,
             duration: None,

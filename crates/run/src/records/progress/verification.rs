@@ -8,6 +8,10 @@ use crate::words::{count, ordinal, quoted};
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
 
+/// What is said of a run whose gates had nothing to check.
+const NO_GATE_RAN: &str =
+    "no gate ran, because no file in their paths was changed: the agent's word is the only check";
+
 /// The code of the warning about files that are still from the template.
 const TEMPLATE: &str = "template";
 
@@ -21,7 +25,8 @@ impl Progress {
         if self.has_no_gates() {
             return Some(NO_GATES.to_owned());
         }
-        let reasons: Vec<String> = self.red().into_iter().chain(self.not_run()).collect();
+        let reasons = self.red().into_iter().chain(self.no_gate_ran());
+        let reasons: Vec<String> = reasons.chain(self.not_run()).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
@@ -34,6 +39,13 @@ impl Progress {
     fn red(&self) -> Option<String> {
         let red: Vec<String> = self.red_in_work.iter().cloned().collect();
         (!red.is_empty()).then(|| red_since_before(&red))
+    }
+
+    /// That no gate judged any of the work, because no file in the paths of any was changed.
+    fn no_gate_ran(&self) -> Option<String> {
+        let has_work = self.stories.iter().any(StoryProgress::is_completed);
+        let is_so = has_work && self.has_no_judged_work() && !self.gates_not_run().is_empty();
+        is_so.then(|| NO_GATE_RAN.to_owned())
     }
 
     /// The gates at the end that have not judged the work of a run that says it is done.
@@ -66,6 +78,7 @@ impl Progress {
         };
         let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
         let red = self.red().filter(|_| !is_said);
+        let no_gates = no_gates.or_else(|| self.no_gate_ran());
         let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
         let reasons = reasons.chain(self.flaky());
         let plan = self.template_warning().map(|it| it.message.clone());
