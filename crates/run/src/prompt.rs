@@ -3,6 +3,7 @@
 //! It never has a promise tag alone on a line, so that an agent that echoes it promises nothing.
 
 mod marking;
+pub(crate) mod review;
 
 use std::fmt::Write as _;
 

@@ -24,7 +24,10 @@ impl Words {
         words.push_str(text);
         // Rarely, so that not every piece moves all of it.
         if words.len() > 2 * MOST {
-            let start = words.ceil_char_boundary(words.len() - MOST);
+            let mut start = words.len() - MOST;
+            while !words.is_char_boundary(start) {
+                start += 1;
+            }
             words.drain(..start);
         }
     }

@@ -12,7 +12,7 @@ use super::words::{self, count};
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
-    Spending, StoryReceipt, StoryResult,
+    ReviewReceipt, ReviewVerdict, Spending, StoryReceipt, StoryResult,
 };
 use ralph_run::records::progress::Importance;
 use ralph_run::records::state::with_finish;
@@ -41,6 +41,9 @@ pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     for story in &receipt.stories {
         page.blank();
         write_story(page, story);
+    }
+    for review in &receipt.reviews_at_end {
+        write_verdicts(page, review, "  ");
     }
     for (heading, importance, style) in [
         ("warnings", Importance::Warning, WARN),
@@ -88,6 +91,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
     let gates = receipt.gates_at_end.iter();
     figures.extend(gates.map(|gate| ("at end", gate_line(gate))));
+    let reviews = receipt.reviews_at_end.iter();
+    figures.extend(reviews.map(|review| ("at end", review_line(review))));
     figures
 }
 
@@ -130,6 +135,20 @@ fn write_attempt(page: &mut Page, attempt: &AttemptReceipt) {
     }
     for gate in &attempt.gates {
         page.line(format!("        {}", gate_line(gate)));
+    }
+    for review in &attempt.reviews {
+        page.line(format!("        {}", review_line(review)));
+        write_verdicts(page, review, "            ");
+    }
+}
+
+/// The verdict on each task and scenario, with its evidence.
+fn write_verdicts(page: &mut Page, review: &ReviewReceipt, margin: &str) {
+    for item in &review.items {
+        page.line(format!(
+            "{margin}{}",
+            page.paint(DIM, words::one_line(&item.line()))
+        ));
     }
 }
 
@@ -220,6 +239,44 @@ fn verdict(gate: &GateReceipt) -> String {
         GateVerdict::RedBefore => format!("red before{how}"),
         GateVerdict::CannotRun => format!("cannot run{how}"),
         GateVerdict::Unknown => "did not end".to_owned(),
+    }
+}
+
+/// A review in one line: its name, who reviewed, what it comes to and what it used.
+fn review_line(review: &ReviewReceipt) -> String {
+    let model = review.model.as_deref();
+    let agent = words::one_line(
+        &[Some(review.agent.as_str()), model]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+    );
+    let mut parts = vec![review_verdict(review)];
+    parts.extend(review.duration_ms.map(words::elapsed));
+    if review.agent != review.name || model.is_some() {
+        parts.push(agent);
+    }
+    parts.extend(spending(&review.spending));
+    format!("review `{}` {}", clean(&review.name), parts.join(" · "))
+}
+
+/// What a review comes to.
+fn review_verdict(review: &ReviewReceipt) -> String {
+    let word = match review.verdict {
+        ReviewVerdict::Met => "met".to_owned(),
+        ReviewVerdict::NotMet => "not met".to_owned(),
+        ReviewVerdict::CannotTell => "cannot tell".to_owned(),
+        ReviewVerdict::NoVerdict => {
+            let reason = review.reason.as_deref().unwrap_or_default();
+            format!("gave no verdict ({})", clean(reason))
+        }
+        ReviewVerdict::Unknown => "did not end".to_owned(),
+    };
+    if review.advisory {
+        format!("{word}, advisory")
+    } else {
+        word
     }
 }
 

@@ -47,6 +47,7 @@ mod readme;
 mod records;
 mod refusals;
 mod resuming;
+mod review;
 mod rich;
 mod scenarios;
 mod settings;

@@ -12,6 +12,7 @@ use crate::machine::{AgentRequest, AgentStart, Answer, Ticket};
 use crate::prompt::{PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::adapters::{Role, SessionArg};
+use ralph_agents::dialect::StreamReader;
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{create_private_folder, write_whole};
 use ralph_base::ids::StoryId;
@@ -127,16 +128,32 @@ impl Engine {
             self.end_started(process).await;
             return Err(error);
         }
-        let mut reader = agent.output().reader(&jiff::Zoned::now());
-        reader.set_folder(&self.repository.work_tree.to_string_lossy());
-        let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
-        let run = AgentRun::new(ticket, process, reader, batch);
+        let reader = self.reader_of(agent);
+        let run = self.follow(ticket, process, reader);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(folder)
     }
 
+    /// What reads the stream of an agent that works in the repository.
+    pub(super) fn reader_of(&self, agent: &Agent) -> Box<dyn StreamReader> {
+        let mut reader: Box<dyn StreamReader> = agent.output().reader(&jiff::Zoned::now());
+        reader.set_folder(&self.repository.work_tree.to_string_lossy());
+        reader
+    }
+
+    /// Listens to an agent that was just started.
+    pub(super) fn follow(
+        &self,
+        ticket: Ticket,
+        process: RunningProcess,
+        reader: Box<dyn StreamReader>,
+    ) -> AgentRun {
+        let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
+        AgentRun::new(ticket, process, reader, batch)
+    }
+
     /// Ends a process that was just started and cannot be used, and all that came of it.
-    async fn end_started(&mut self, mut process: RunningProcess) {
+    pub(super) async fn end_started(&mut self, mut process: RunningProcess) {
         process.kill_now();
         let ending = process.finish(Duration::ZERO).await;
         if !ending.swept.survivors.is_empty() {
@@ -187,7 +204,7 @@ fn not_started(error: impl std::error::Error + 'static) -> StepError {
 }
 
 /// Writes down which process it is, so that the next start can end it should this one crash.
-fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), StepError> {
+pub(super) fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), StepError> {
     let Some(identity) = process.identity() else {
         return Ok(());
     };

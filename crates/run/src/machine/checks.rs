@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::attempt::Attempt;
-use super::io::{GateRequest, Ground, Step, StoryCheck};
+use super::io::{GateRequest, Ground, JudgedGate, Step, StoryCheck};
+use super::subject::{Passed, Subject, Verified};
 use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
@@ -23,23 +24,13 @@ pub(super) struct Gating {
     check: StoryCheck,
     /// What the gates before this one said.
     verdicts: Vec<Verdict>,
-}
-
-/// An attempt that passed everything.
-#[derive(Debug)]
-pub(super) struct Verified {
-    attempt: Attempt,
-    verdicts: Vec<Verdict>,
+    /// The same for those who review the attempt.
+    judged: Vec<JudgedGate>,
 }
 
 impl Machine {
     pub(super) fn run_gate(&mut self, attempt: &AttemptId, gate: usize, ground: Ground) {
-        let suffix = match ground {
-            Ground::Checkpoint => "-baseline",
-            Ground::Attempt => "",
-            Ground::Whole => "-end",
-        };
-        let name = format!("{attempt}-{}{suffix}", gate + 1);
+        let name = run_name(attempt, gate, ground);
         self.announce(Event::GateStarted(GateStarted {
             story: attempt.story.clone(),
             gate: self.gate_name(gate),
@@ -54,6 +45,26 @@ impl Machine {
             ground,
         }));
         self.watch_gate();
+    }
+
+    /// What a gate said, for those who review the work.
+    pub(super) fn judged_gate(
+        &self,
+        attempt: &AttemptId,
+        gate: usize,
+        ground: Ground,
+        result: &GateResult,
+    ) -> JudgedGate {
+        JudgedGate {
+            name: self.gate_name(gate),
+            run: self.policy().gates[gate].run.clone(),
+            result: result.clone(),
+            log: format!(
+                "{}/{}.log",
+                self.setup.gate_logs,
+                run_name(attempt, gate, ground)
+            ),
+        }
     }
 
     pub(super) fn announce_gate(
@@ -97,6 +108,7 @@ impl Machine {
             attempt,
             check,
             verdicts: Vec::new(),
+            judged: Vec::new(),
         })
     }
 
@@ -150,6 +162,8 @@ impl Machine {
             return self.fail(gating.attempt, AttemptFailure::budget(used_up.reason));
         }
         gating.verdicts.push(Verdict::of(&result));
+        let judged = self.judged_gate(&gating.attempt.id, gate, Ground::Attempt, &result);
+        gating.judged.push(judged);
         // A gate that was red and whose program is gone now checks nothing.
         let is_red = result.is_red();
         let GateResult::Failed { how, tail, .. } = result else {
@@ -182,6 +196,7 @@ impl Machine {
             attempt,
             check,
             verdicts,
+            judged,
         } = gating;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
             let reason = format!("tasks are not ticked: {}", quoted(&check.still_open));
@@ -198,8 +213,19 @@ impl Machine {
                 format!("attempt `{id}` changed nothing but boxes"),
             );
         }
-        self.request(Step::TickStory(attempt.id.story.clone()));
-        Phase::Ticking(Verified { attempt, verdicts })
+        let verified = Verified {
+            attempt,
+            verdicts,
+            unreviewed: Vec::new(),
+        };
+        let gates = judged;
+        self.next_review(Subject::Attempt(Box::new(Passed { verified, gates })), 0)
+    }
+
+    /// Everything that judges the attempt has passed.
+    pub(super) fn tick(&mut self, verified: Verified) -> Phase {
+        self.request(Step::TickStory(verified.attempt.id.story.clone()));
+        Phase::Ticking(verified)
     }
 
     pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
@@ -250,6 +276,7 @@ impl Machine {
         }
         self.retries_used
             .insert(id.story.clone(), story.carry.retries_used);
+        self.note_unreviewed(&id.story, verified.unreviewed);
         self.last_done = Some(id.story.clone());
         self.completed.insert(id.story.clone());
         let unused = self.notes.story_over(&id.story);
@@ -269,12 +296,21 @@ impl Machine {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        let is_judged_whole = self.policy().gates_at_end().next().is_some();
-        if self.policy().only_story.is_some() && !is_judged_whole {
+        if self.policy().only_story.is_some() && !self.policy().judges_whole() {
             return self.end_done(Outcome::StoryDone {
                 story: Some(id.story),
             });
         }
         self.read_backlog()
     }
+}
+
+/// What a run of a gate is called.
+fn run_name(attempt: &AttemptId, gate: usize, ground: Ground) -> String {
+    let suffix = match ground {
+        Ground::Checkpoint => "-baseline",
+        Ground::Attempt => "",
+        Ground::Whole => "-end",
+    };
+    format!("{attempt}-{}{suffix}", gate + 1)
 }

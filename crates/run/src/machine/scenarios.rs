@@ -9,6 +9,7 @@ mod gates;
 mod limits;
 mod notes;
 mod prices;
+mod reviews;
 mod steering;
 mod stops;
 mod stories;

@@ -1,9 +1,10 @@
-//! Gates at the end: they judge the whole change once every story is done, and a red one opens the
+//! Gates and reviews at the end: they judge the whole change once every story is done, and a red one opens the
 //! last story again.
 
 use std::time::Duration;
 
 use super::io::{Ground, Step};
+use super::subject::{Subject, Whole};
 use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
@@ -12,16 +13,6 @@ use ralph_base::ids::{AttemptId, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
 
-/// A gate at the end that runs.
-#[derive(Debug)]
-pub(super) struct Whole {
-    /// How the run ends if all of them pass.
-    outcome: Outcome,
-    gate: usize,
-    /// The story that is opened again if not.
-    story: StoryId,
-}
-
 impl Machine {
     /// Ends the run, once the gates at the end have judged it where everything is done.
     pub(super) fn judge_whole(&mut self, outcome: Outcome) -> Phase {
@@ -29,11 +20,15 @@ impl Machine {
             && self.branch.is_some()
             && !self.stories.iter().any(|it| it.state == StoryState::Open);
         match self.last_story().filter(|_| is_done) {
-            Some(story) => self.next_whole(Whole {
-                outcome,
-                gate: 0,
-                story,
-            }),
+            Some(story) => {
+                self.unreviewed.retain(|(_, story)| story.is_some());
+                self.next_whole(Whole {
+                    outcome,
+                    gate: 0,
+                    story,
+                    judged: Vec::new(),
+                })
+            }
             None => self.end_done(outcome),
         }
     }
@@ -46,8 +41,10 @@ impl Machine {
             .map(|gate| gate.name.clone())
             .filter(|gate| self.red_in_work.contains(gate))
             .collect();
-        if outcome.is_done() && !red.is_empty() {
-            return self.end(Outcome::Unverified { gates: red });
+        let reviews = self.unreviewed();
+        if outcome.is_done() && !(red.is_empty() && reviews.is_empty()) {
+            let gates = red;
+            return self.end(Outcome::Unverified { gates, reviews });
         }
         self.end(outcome)
     }
@@ -75,13 +72,16 @@ impl Machine {
         let gates = &self.setup.policy.gates;
         let mut rest = gates.iter().enumerate().skip(whole.gate);
         let Some((gate, _)) = rest.find(|(_, gate)| gate.when == When::End) else {
-            return self.end_done(whole.outcome);
+            return self.next_review(Subject::Whole(whole), 0);
         };
         whole.gate = gate;
-        let last = self.attempts_at(&whole.story);
-        let attempt = AttemptId::new(whole.story.clone(), last);
+        let attempt = self.last_attempt_at(&whole.story);
         self.run_gate(&attempt, gate, Ground::Whole);
         Phase::Whole(whole)
+    }
+
+    pub(super) fn last_attempt_at(&self, story: &StoryId) -> AttemptId {
+        AttemptId::new(story.clone(), self.attempts_at(story))
     }
 
     pub(super) fn on_whole_ended(
@@ -99,6 +99,9 @@ impl Machine {
         }
         let gate = whole.gate;
         self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
+        let attempt = self.last_attempt_at(&whole.story);
+        let judged = self.judged_gate(&attempt, gate, Ground::Whole, &result);
+        whole.judged.push(judged);
         whole.gate += 1;
         let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
         let is_red_as_before = was_red && result.is_red();
@@ -112,18 +115,27 @@ impl Machine {
             self.warn("red_before", message);
             return self.next_whole(whole);
         }
-        let reopening = Reopening {
+        self.reopen(Reopening {
             story: whole.story,
             reason: gate_reason(&name, &how, &tail),
             gate: name,
-        };
+            review: false,
+        })
+    }
+
+    /// Opens the last story again: the whole change did not pass.
+    pub(super) fn reopen(&mut self, reopening: Reopening) -> Phase {
         self.request(Step::Reopen(reopening.clone()));
         Phase::Reopening(reopening)
     }
 
     pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
         let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
-        let gate = reopening.gate.clone();
+        let gate = (!reopening.review).then(|| reopening.gate.clone());
+        let kind = match gate {
+            Some(_) => FailureKind::Gate,
+            None => FailureKind::Review,
+        };
         self.checkpoint_verdicts.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
@@ -142,9 +154,9 @@ impl Machine {
             return self.end(Outcome::Exhausted {
                 attempts: self.attempts_at(&story),
                 story,
-                kind: FailureKind::Gate,
+                kind,
                 reason,
-                gate: Some(gate),
+                gate,
             });
         }
         self.read_backlog()

@@ -425,6 +425,8 @@ fn many_stories(stage: &mut Stage) {
                 budget: ralph_run::records::event::BudgetLimits::default(),
                 story_budget: ralph_run::records::event::BudgetLimits::default(),
                 gates_at_end: Vec::new(),
+                reviews: Vec::new(),
+                reviews_at_end: Vec::new(),
                 fallback: Vec::new(),
             }),
         )

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ReviewProgress;
 use crate::policy::roster::Choice;
 use crate::records::event::{AttemptFailed, GateResult, StoryCompleted, TaskOutline, Tries};
 use crate::words::between;
@@ -36,6 +37,8 @@ pub struct StoryProgress {
     pub attempts: Vec<AttemptProgress>,
     /// Every run of a gate for it, in order.
     pub gates: Vec<GateProgress>,
+    /// Every review of it, in order; those of the whole change are with the story done last.
+    pub reviews: Vec<ReviewProgress>,
     /// Its checkpoint commits; one that was done again has several.
     pub commits: Vec<Commit>,
     /// A gate at the end opened it again; its commits stay.
@@ -70,6 +73,7 @@ impl StoryProgress {
             tasks: Vec::new(),
             attempts: Vec::new(),
             gates: Vec::new(),
+            reviews: Vec::new(),
             commits: Vec::new(),
             is_reopened: false,
             taken_back: None,
@@ -82,11 +86,14 @@ impl StoryProgress {
         }
     }
 
-    /// What all of its attempts used, one in flight included.
+    /// What all of its attempts and their reviews used, those in flight included.
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
         for attempt in &self.attempts {
             total.add(&attempt.usage);
+        }
+        for review in self.reviews.iter().filter(|it| !it.is_whole()) {
+            total.add(&review.usage);
         }
         total
     }
@@ -323,6 +330,15 @@ pub enum Doing {
         gate: String,
         /// It runs on the checkpoint.
         baseline: bool,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A reviewer works.
+    Review {
+        /// The story.
+        story: StoryId,
+        /// The review's name.
+        review: String,
         /// Since when.
         since: Timestamp,
     },
