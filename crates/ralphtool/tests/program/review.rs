@@ -292,6 +292,7 @@ fn everything_a_reviewer_changes_is_undone_and_reported() {
         echo more > a.txt
         git stash -q
         rm dir/b.txt
+        git add -f my.log
         mkdir -p .git/hooks
         printf '#!/bin/sh\nexit 1\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
         met
@@ -307,6 +308,8 @@ fn everything_a_reviewer_changes_is_undone_and_reported() {
     assert!(!sandbox.exists("new.txt"));
     // What git ignores and is new stays, as it does after an attempt.
     assert_eq!(sandbox.read("my.log"), "log\n");
+    assert_eq!(sandbox.git("ls-files my.log"), "");
+    assert_eq!(sandbox.git("ls-tree --name-only HEAD my.log"), "");
     assert!(!sandbox.exists(".git/hooks/pre-commit"));
     assert!(!sandbox.read(".git/config").contains("evil"));
     assert_eq!(sandbox.git("stash list"), "");

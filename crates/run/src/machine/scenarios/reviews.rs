@@ -499,3 +499,49 @@ fn a_run_says_who_reviews_and_when() {
     assert_eq!(started.reviews, ["a", "b"]);
     assert_eq!(started.reviews_at_end, ["b"]);
 }
+
+#[test]
+fn what_a_review_uses_counts_in_the_budget_of_its_story() {
+    let policy = Policy {
+        story_budget: Budget {
+            tokens: Some(1000),
+            ..Budget::default()
+        },
+        ..reviewed(vec![reviewer("a")])
+    };
+    let mut script = Script::working(policy);
+    let used = |output_tokens| {
+        Some(Usage {
+            output_tokens,
+            ..Usage::default()
+        })
+    };
+    let end = AgentEnd {
+        usage: used(400),
+        ..complete()
+    };
+    script.give(|ticket| ended(ticket, end));
+    script.give_all(&[checked, agent_started]);
+    let agent = AgentEnd {
+        usage: used(600),
+        ..silent()
+    };
+    script.give(|ticket| review_ended(ticket, agent, Ok(items(Verdict::NotMet))));
+    script.give(was_parked);
+    let effects = script.give(restored);
+    let Some(Effect::Announce(event)) = effects.get(1) else {
+        panic!("{effects:?}");
+    };
+    let Event::RunEnded(ended) = &**event else {
+        panic!("{event:?}");
+    };
+    assert_eq!(
+        ended.outcome,
+        Outcome::BudgetUsedUp {
+            story: Some(id("1")),
+            used: "1.0k".to_owned(),
+            limit: "1.0k tokens".to_owned(),
+            flags: "--max-story-tokens 2k".to_owned(),
+        }
+    );
+}
