@@ -253,11 +253,14 @@ fn verdicts(review: &ReviewProgress, columns: usize) -> Vec<Line<'static>> {
             Verdict::CannotTell => WARN,
             Verdict::OtherStory => DIM,
         };
-        let line = Line::from(vec![
+        let evidence = clean_lines(&item.evidence).join(" ");
+        let mut line = Line::from(vec![
             Span::raw(format!("  {} {}: ", item.item, clean(&item.text))),
             Span::styled(item.verdict.words(), style),
-            Span::styled(format!(" {}", clean_lines(&item.evidence).join(" ")), DIM),
         ]);
+        if !evidence.is_empty() {
+            line.spans.push(Span::styled(format!(": {evidence}"), DIM));
+        }
         wrap::wrap(&line, columns, 4)
     });
     lines.collect()
