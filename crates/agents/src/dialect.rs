@@ -8,6 +8,7 @@ pub(crate) mod stream;
 pub(crate) mod text;
 pub(crate) mod tool_input;
 mod trouble;
+mod words;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub trait StreamReader: std::fmt::Debug {
     /// Sets what earlier processes of the same session used. Some agents report the figures of the
     /// whole session; those of this process are what is left of them.
     fn set_earlier_usage(&mut self, _earlier: Usage) {}
+
+    /// Keeps what the main agent says from here on, for those who want more of it than its promise.
+    fn keep_words(&mut self);
 
     /// Records that the process has ended and nothing more will come.
     fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent>;
@@ -134,6 +138,8 @@ pub struct StreamEnd {
     /// The agent began to work: it reported a session, said something or called a tool. An agent
     /// that was to continue a session and exits with an error before that does not know it.
     pub began: bool,
+    /// The end of all that the main agent said, where its words are kept; empty where they are not.
+    pub words: String,
 }
 
 /// How a turn of the agent ended.

@@ -96,6 +96,7 @@ pub use lines::Line;
 pub use running::RunningProcess;
 pub use supervisors::Supervisors;
 pub use sweep::Swept;
+pub use tail::last_lines;
 
 /// The variable that marks every process of one attempt or gate.
 pub const ATTEMPT_VARIABLE: &str = "RALPHTOOL_ATTEMPT";

@@ -55,7 +55,7 @@ impl Tail {
 }
 
 /// The last lines of a file, at most `count`; nothing if it cannot be read.
-pub(crate) fn last_lines(path: &Path, count: usize) -> String {
+pub fn last_lines(path: &Path, count: usize) -> String {
     let end = end_of(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&end);
     let lines: Vec<&str> = text.trim_end().lines().collect();

@@ -91,12 +91,16 @@ impl Work<'_> {
 
 impl Agent {
     /// The program that must be found before a run; the demo needs none.
-    pub fn program(&self) -> Option<&str> {
+    pub fn program(&self, role: Role) -> Option<&str> {
         match &self.program {
             Program::BuiltIn { adapter, wrap } => {
                 Some(wrap.first().map_or(adapter.name, String::as_str))
             }
-            Program::Command(command) => command.words.first().map(String::as_str),
+            Program::Command(command) => {
+                let review = command.review.as_ref().filter(|_| role == Role::Reviewer);
+                let words = review.unwrap_or(&command.words);
+                words.first().map(String::as_str)
+            }
             Program::Demo => None,
         }
     }

@@ -175,7 +175,7 @@ pub async fn examine(scope: &Scope) -> Diagnosis {
             root,
             environment: &scope.environment,
         };
-        let (found, healths) = gates::check(&found.shown.gates.value, place, run_gates).await;
+        let (found, healths) = gates::check(&found.shown, place, run_gates).await;
         findings.extend(found);
         gates = healths;
     }

@@ -20,6 +20,7 @@ mod passed_gates;
 mod perform;
 pub mod prepare;
 pub mod repair;
+mod reviewing;
 mod signals;
 mod spent_so_far;
 pub(crate) mod start;
@@ -59,6 +60,7 @@ use crate::records::recorder::Recorder;
 use agent_run::AgentRun;
 use gate_run::GateRunning;
 use prepare::{PreparedRun, Run};
+use reviewing::ReviewRun;
 use signals::{Signalled, Signals};
 use step::StepError;
 use task_watch::TaskWatch;
@@ -101,6 +103,7 @@ pub enum EngineError {
 enum Running {
     Agent(Box<AgentRun>),
     Gate(Box<GateRunning>),
+    Review(Box<ReviewRun>),
 }
 
 /// The loop with everything it owns.
@@ -352,6 +355,7 @@ impl Engine {
                     let end = gate.finish().await;
                     self.gate_ended(end).await?;
                 }
+                Some(Running::Review(review)) => self.review_ended(review).await?,
                 None => {}
             },
         }
@@ -424,6 +428,7 @@ async fn next_of(running: &mut Option<Running>) -> Happened {
     match running {
         Some(Running::Agent(agent)) => agent.next().await,
         Some(Running::Gate(gate)) => gate.next().await,
+        Some(Running::Review(review)) => review.next().await,
         None => std::future::pending().await,
     }
 }

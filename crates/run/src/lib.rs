@@ -17,7 +17,8 @@
 //! | `tamper` | what an attempt changed that it should leave alone |
 //! | [`policy`] | the rules of a run: what each failure means, budgets, prices, which agent is asked |
 //! | [`records`] | events, the file they are kept in, and the folds of them |
-//! | `prompt` | the prompt of an attempt |
+//! | `review` | what a reviewer judges, and how its answer is read |
+//! | `prompt` | the prompt of an attempt, and that of a review |
 //! | [`agent`] | an agent of the settings as a process |
 //! | [`gate`] | the shell line of a gate, and whether it can run |
 //! | [`machine`] | the decisions, as a state machine without I/O |
@@ -48,6 +49,7 @@ pub mod preview;
 pub(crate) mod prompt;
 pub mod receipt;
 pub mod records;
+pub(crate) mod review;
 pub mod settings;
 pub mod status;
 pub(crate) mod tamper;

@@ -16,8 +16,10 @@ mod gate_run;
 mod held;
 mod io;
 mod repair;
+mod review;
 mod session;
 mod stories;
+mod subject;
 mod user;
 mod verdict;
 mod whole;
@@ -40,23 +42,26 @@ use self::availability::Availability;
 use self::baseline::{Baseline, CheckpointVerdicts};
 use self::budget::Ledger;
 pub use self::carry::Carry;
-use self::checks::{Gating, Verified};
+use self::checks::Gating;
 use self::failed_attempt::FailedAttempt;
 use self::held::Held;
 pub use self::io::{
     AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Continuation, Effect, GateEnd,
-    GateRequest, Ground, Input, LostTasks, SaveRequest, Step, StepFailure, StoppedBy, StoryCheck,
-    StoryView, Ticket, Timer, TimerKind, UserCommand,
+    GateRequest, Ground, Input, JudgedGate, LostTasks, ReviewEnd, ReviewRequest, SaveRequest, Step,
+    StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
+use self::review::Review;
 use self::session::Attempt;
 use self::stories::Current;
-use self::whole::{Judging, Whole};
+use self::subject::{Verified, Whole};
+use self::whole::WholeGating;
 use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
 pub use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
+use crate::records::review::Unreviewed;
 use crate::words::{between, in_ms};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptId, StoryId};
@@ -104,6 +109,8 @@ pub struct Resumption {
     pub red_before: Vec<String>,
     /// Gates that are red in the work that is done.
     pub red_in_work: BTreeSet<String>,
+    /// Reviews that gave no verdict on stories that are done.
+    pub unreviewed: Vec<Unreviewed>,
 }
 
 /// The loop over one change.
@@ -153,6 +160,8 @@ pub struct Machine {
     checkpoint_verdicts: CheckpointVerdicts,
     /// Gates that are red in the work that is done, as they were before it.
     red_in_work: BTreeSet<String>,
+    /// Reviews that gave no verdict on a story that is done, or on the whole change.
+    unreviewed: BTreeSet<(String, Option<StoryId>)>,
     /// The story that was done last.
     last_done: Option<StoryId>,
     /// How many retries the stories that are done took.
@@ -180,9 +189,11 @@ enum Phase {
     /// A gate runs on the attempt.
     Gating(Gating),
     /// The whole change is compared with where the run began.
-    Comparing(Judging),
+    Comparing(Whole),
     /// A gate runs on the whole change.
-    Whole(Whole),
+    Whole(WholeGating),
+    /// A reviewer is at work.
+    Reviewing(Review),
     /// A story that was done gets its boxes open again.
     Reopening(Reopening),
     /// Open boxes are ticked.
@@ -220,9 +231,11 @@ impl Phase {
             | Self::Parking(_)
             | Self::Restoring(..)
             | Self::Finishing(..) => AnsweredBy::Effect,
-            Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_) => {
-                AnsweredBy::Process
-            }
+            Self::Baseline(_)
+            | Self::Working(_)
+            | Self::Gating(_)
+            | Self::Whole(_)
+            | Self::Reviewing(_) => AnsweredBy::Process,
             Self::New | Self::Waiting(..) | Self::Paused(_) | Self::Asking(_) | Self::Ended => {
                 AnsweredBy::Other
             }
@@ -235,7 +248,7 @@ impl Phase {
 enum AnsweredBy {
     /// The engine, as soon as it has performed the effect.
     Effect,
-    /// The end of an agent or a gate.
+    /// The end of an agent, a gate or a reviewer.
     Process,
     /// A timer, the user, or nothing.
     Other,
@@ -328,6 +341,14 @@ impl Machine {
             under_way: None,
             checkpoint_verdicts,
             red_in_work: earlier.red_in_work,
+            unreviewed: earlier
+                .unreviewed
+                .into_iter()
+                .flat_map(|it| {
+                    let stories = it.stories.into_iter();
+                    stories.map(move |story| (it.review.clone(), Some(story)))
+                })
+                .collect(),
             last_done: None,
             retries_used: BTreeMap::new(),
             effects: Vec::new(),
@@ -378,6 +399,7 @@ impl Machine {
         match (phase, answer) {
             (phase, Answer::Failed(failure)) => self.on_step_failed(phase, failure),
             (Phase::Working(work), answer) => self.on_agent(work, answer),
+            (Phase::Reviewing(review), answer) => self.on_reviewer(review, answer),
             (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
             (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
             (Phase::Baseline(baseline), Answer::GateEnded(end)) => {

@@ -4,6 +4,7 @@
 
 pub(crate) mod budget;
 pub mod prices;
+pub mod reviewer;
 pub mod roster;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ pub use super::settings::{GateSettings as Gate, OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
+use crate::policy::reviewer::Reviewer;
 use ralph_base::ids::StoryId;
 use ralph_vault::outcome::FailureKind;
 
@@ -53,6 +55,8 @@ pub struct Policy {
     pub tamper: TamperPolicy,
     /// The checks of every attempt, in order.
     pub gates: Vec<Gate>,
+    /// Who reviews every attempt that passed them, in order.
+    pub reviewers: Vec<Reviewer>,
     /// What happens to the branch at the end.
     pub on_finish: OnFinish,
 }
@@ -61,6 +65,16 @@ impl Policy {
     /// The gates that judge the whole change, once every story is done.
     pub(crate) fn gates_at_end(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().filter(|gate| gate.when == When::End)
+    }
+
+    /// Those who review the whole change, once every story is done.
+    pub(crate) fn reviewers_at_end(&self) -> impl Iterator<Item = &Reviewer> {
+        self.reviewers.iter().filter(|it| it.when == When::End)
+    }
+
+    /// Whether anything judges the whole change.
+    pub(crate) fn judges_whole(&self) -> bool {
+        self.gates_at_end().next().is_some() || self.reviewers_at_end().next().is_some()
     }
 }
 
@@ -84,6 +98,7 @@ impl Default for Policy {
             require_changes: false,
             tamper: TamperPolicy::default(),
             gates: Vec::new(),
+            reviewers: Vec::new(),
             on_finish: OnFinish::Ask,
         }
     }
@@ -128,6 +143,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
     match kind {
         FailureKind::Failed
         | FailureKind::Gate
+        | FailureKind::Review
         | FailureKind::Tasks
         | FailureKind::Tamper
         | FailureKind::Submodule
@@ -152,6 +168,7 @@ pub(crate) const fn is_repairable(kind: FailureKind) -> bool {
             | FailureKind::Tasks
             | FailureKind::Tamper
             | FailureKind::Submodule
+            | FailureKind::Review
             | FailureKind::NoSignal
     )
 }
@@ -162,6 +179,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
         kind,
         FailureKind::Failed
             | FailureKind::Gate
+            | FailureKind::Review
             | FailureKind::Tasks
             | FailureKind::Tamper
             | FailureKind::Submodule
@@ -204,6 +222,7 @@ mod tests {
         }
         row(FailureKind::Failed, Retry, true);
         row(FailureKind::Gate, Retry, true);
+        row(FailureKind::Review, Retry, true);
         row(FailureKind::Tasks, Retry, true);
         row(FailureKind::Tamper, Retry, true);
         row(FailureKind::Submodule, Retry, true);

@@ -4,6 +4,7 @@
 
 pub(crate) mod continuing;
 mod marking;
+pub(crate) mod review;
 
 use std::fmt::Write as _;
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
 pub use crate::records::progress::{Commit as CommitReceipt, FlakyGate, Warning as WarningReceipt};
+use crate::records::review::JudgedItem;
 use crate::records::state::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
@@ -79,6 +80,9 @@ pub struct Receipt {
     /// Gates that judged none of the work, because no file in their paths was changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_not_run: Vec<String>,
+    /// Reviews of the whole change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews_at_end: Vec<ReviewReceipt>,
     /// What the user should know before deciding what to do with the work, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
@@ -178,7 +182,7 @@ pub struct StoryReceipt {
     pub is_doubtful: bool,
     /// How long it was worked on.
     pub duration_ms: u64,
-    /// What its attempts used.
+    /// What its attempts and their reviews used.
     #[serde(flatten)]
     pub spending: Spending,
     /// Its attempts in this run.
@@ -249,6 +253,9 @@ pub struct AttemptReceipt {
     /// The gates that ran on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateReceipt>,
+    /// The reviews of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewReceipt>,
 }
 
 /// A repair within an attempt.
@@ -318,6 +325,56 @@ pub struct RedTryReceipt {
     pub duration_ms: u64,
     /// The file with its output.
     pub log: String,
+}
+
+/// One review.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct ReviewReceipt {
+    /// The review's name.
+    pub name: String,
+    /// Who reviewed.
+    pub agent: String,
+    /// The model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether what it finds is only reported.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub advisory: bool,
+    /// The repair of the attempt it follows; 0 before the first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repair: u32,
+    /// What it comes to.
+    pub verdict: ReviewVerdict,
+    /// Why there is no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The tasks and scenarios with their verdicts and the evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<JudgedItem>,
+    /// How long it took, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// What it used.
+    #[serde(flatten)]
+    pub spending: Spending,
+}
+
+/// What a review comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    /// All is met.
+    Met,
+    /// Something is not met.
+    NotMet,
+    /// Nothing is not met, and something could not be told.
+    CannotTell,
+    /// It gave no verdict.
+    NoVerdict,
+    /// It did not end.
+    Unknown,
 }
 
 /// The result of a gate.

@@ -11,5 +11,6 @@ pub mod notify;
 pub mod outcome;
 pub mod progress;
 pub(crate) mod recorder;
+pub mod review;
 pub mod state;
 pub mod summary;

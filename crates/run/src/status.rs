@@ -160,6 +160,16 @@ pub enum Activity {
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         since: Timestamp,
     },
+    /// A reviewer works.
+    Review {
+        /// The review's name.
+        review: String,
+        /// Since when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        since: Timestamp,
+        /// The last thing it said or did, in one line.
+        says: Option<String>,
+    },
     /// The run waits for a limit to end.
     Waiting {
         /// Why.
@@ -276,6 +286,7 @@ impl Status {
             Activity::Between => String::new(),
             Activity::Agent { .. } => "agent".to_owned(),
             Activity::Gate { gate, baseline, .. } => format!("{gate} {baseline}"),
+            Activity::Review { review, .. } => format!("review {review}"),
             Activity::Waiting { until, .. } => until.to_string(),
         });
         // What is over in a moment is no turn of its own.
@@ -320,6 +331,11 @@ fn activity(progress: &Progress) -> Option<Activity> {
             gate: gate.clone(),
             baseline: *baseline,
             since: *since,
+        }),
+        Doing::Review { review, since, .. } => Some(Activity::Review {
+            review: review.clone(),
+            since: *since,
+            says: progress.activity.as_ref().and_then(says),
         }),
         Doing::Waiting { reason, until, .. } => Some(Activity::Waiting {
             reason: reason.clone(),

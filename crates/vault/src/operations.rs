@@ -18,6 +18,7 @@ pub(crate) mod park;
 pub(crate) mod parked_diff;
 pub(crate) mod preflight;
 pub(crate) mod restore;
+pub(crate) mod review_changes;
 pub(crate) mod rewind;
 pub(crate) mod rewrite;
 pub(crate) mod save;

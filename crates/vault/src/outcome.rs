@@ -11,6 +11,8 @@ pub enum FailureKind {
     Failed,
     /// A gate went red.
     Gate,
+    /// A reviewer found a task or scenario that is not met.
+    Review,
     /// Boxes left open (`strict_tasks`), nothing changed (`require_changes`), or tasks removed.
     Tasks,
     /// A tamper check that is set to fail found something.

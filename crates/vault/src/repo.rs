@@ -32,6 +32,7 @@ pub(crate) mod users_config;
 pub(crate) mod visible;
 
 use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::git::process::Git;
@@ -65,6 +66,8 @@ pub(crate) struct Repo {
     /// The frozen settings, once they were needed.
     settings: OnceCell<Settings>,
     users_config: RefCell<UsersConfig>,
+    /// Where git writes what a reviewer runs while no attempt is open.
+    review_traces: RefCell<Option<PathBuf>>,
     pub(crate) reasons: Reasons,
 }
 
@@ -88,9 +91,15 @@ impl Repo {
             git_copy: RefCell::default(),
             settings: OnceCell::default(),
             users_config: RefCell::default(),
+            review_traces: RefCell::default(),
             reasons,
             places,
         }
+    }
+
+    /// Sets where git writes what a reviewer runs while no attempt is open.
+    pub(crate) fn set_trace_folder(&self, folder: Option<&Path>) {
+        self.review_traces.replace(folder.map(Path::to_owned));
     }
 }
 

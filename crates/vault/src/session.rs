@@ -5,10 +5,10 @@
 //! | --- | --- | --- |
 //! | [`Opened`] | locked; an interrupted step may have left anything | `recover` |
 //! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `carry_out`, `undo` |
-//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's or a gate's | `start_attempt`, `start_gate`, `start_reopening`, `leave`, `finish` |
+//! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's or a gate's | `start_attempt`, `start_gate`, `start_review`, `start_reopening`, `leave`, `finish` |
 //! | [`Attempt`] | an agent may have changed anything; a recovery parks and undoes it | `start_round`, `save`, `park` |
 //! | [`Parked`] | the attempt is in the vault; the tree is that of the attempt, or partly restored | `restore` |
-//! | [`GateOnCheckpoint`] | a gate may have changed anything; a recovery undoes that | `restore` |
+//! | [`GateOnCheckpoint`] | a gate or a reviewer may have changed anything; a recovery undoes that | `restore` |
 //! | [`Reopening`] | the boxes of a story are being opened; a recovery undoes that | `save` |
 //!
 //! A step that fails comes back as [`Failed`], with the error and the vault: in the state the step
@@ -70,10 +70,11 @@ use crate::journal::reopening;
 use crate::journal::steps::{SavedWork, StoryNote};
 use crate::operations::begin::{BeginRequest, Begun};
 use crate::operations::finish::{FinishReport, PreparedFinish};
-use crate::operations::gate_changes::TreeBeforeGates;
+use crate::operations::gate_changes::{ChangedBy, TreeBeforeGates};
 use crate::operations::meanwhile::Meanwhile;
 use crate::operations::moving::PreparedMove;
 use crate::operations::park::{ParkReport, ParkedTree, Setback};
+use crate::operations::review_changes::GitBeforeReview;
 use crate::operations::rewind::PreparedRewind;
 use crate::operations::save::SaveReport;
 use crate::operations::switch_back::SwitchedBack;
@@ -110,9 +111,10 @@ pub struct AtCheckpoint;
 pub struct Attempt {
     /// The last scan of what the agent left.
     scan: Option<Box<Scanned>>,
-    /// The tree to go back to after gates.
+    /// The tree to go back to after gates and reviewers.
     before_gates: Option<Arc<TreeBeforeGates>>,
     before_try: Option<BeforeTry>,
+    before_review: Option<Box<GitBeforeReview>>,
 }
 
 /// What the first try of a gate found.
@@ -127,9 +129,11 @@ struct BeforeTry {
 #[derive(Debug)]
 pub struct Parked(ParkedTree);
 
-/// A gate judges the checkpoint.
-#[derive(Debug)]
-pub struct GateOnCheckpoint;
+/// A gate or a reviewer judges the checkpoint.
+#[derive(Debug, Default)]
+pub struct GateOnCheckpoint {
+    before_review: Option<Box<GitBeforeReview>>,
+}
 
 /// A story that was done is being opened again.
 #[derive(Debug)]
@@ -364,9 +368,23 @@ impl Session<AtCheckpoint> {
 
     /// Starts a gate on the checkpoint. After a crash what it changed is undone.
     pub fn start_gate(self) -> StepResult<Session<GateOnCheckpoint>, AtCheckpoint> {
-        Ok(self
-            .step(GateOnCheckpoint, |vault, _| vault.gate_started())?
-            .0)
+        let started = self.step(GateOnCheckpoint::default(), |vault, _| vault.gate_started());
+        Ok(started?.0)
+    }
+
+    /// Starts a reviewer on the checkpoint, whose git commands are recorded in the folder `traces`.
+    /// After a crash what it changed is undone.
+    pub fn start_review(
+        self,
+        traces: &Path,
+    ) -> StepResult<Session<GateOnCheckpoint>, AtCheckpoint> {
+        let (mut session, before) = self.step(GateOnCheckpoint::default(), |vault, _| {
+            let before = vault.before_review(Some(traces))?;
+            vault.gate_started()?;
+            Ok(before)
+        })?;
+        session.state.before_review = Some(Box::new(before));
+        Ok(session)
     }
 
     /// Announces that the boxes of a story will be opened. After a crash they are as before.
@@ -480,14 +498,28 @@ impl Session<Attempt> {
             return Ok(Vec::new());
         };
         self.state.before_gates.clone_from(&before.before_gates);
-        self.vault.undo_gates(&before.tree)
+        self.vault.undo_gates(&before.tree, ChangedBy::Gates)
     }
 
     /// Undoes what gates changed in the tree.
     pub fn undo_gate_changes(&mut self) -> Result<Vec<Notice>> {
         match &self.state.before_gates {
-            Some(before) => self.vault.undo_gates(before),
+            Some(before) => self.vault.undo_gates(before, ChangedBy::Gates),
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// A reviewer runs from here on, after [`Self::start_gates`]: all that it changes can be undone.
+    pub fn start_review(&mut self) -> Result<()> {
+        self.state.before_review = Some(Box::new(self.vault.before_review(None)?));
+        Ok(())
+    }
+
+    /// Undoes what the reviewer changed.
+    pub fn undo_review(&mut self) -> Result<Vec<Notice>> {
+        match (self.state.before_review.take(), &self.state.before_gates) {
+            (Some(git), Some(tree)) => self.vault.undo_review(&git, tree),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -527,9 +559,16 @@ impl Session<Parked> {
 }
 
 impl Session<GateOnCheckpoint> {
-    /// Restores the checkpoint after the gate.
+    /// Restores the checkpoint after the gate, or after the reviewer.
     pub fn restore(self) -> StepResult<(Session<AtCheckpoint>, Vec<Notice>), GateOnCheckpoint> {
-        self.step(AtCheckpoint, |vault, _| vault.undo_gate_on_checkpoint())
+        self.step(AtCheckpoint, |vault, state| match &state.before_review {
+            None => vault.undo_gate_on_checkpoint(ChangedBy::Gates),
+            Some(git) => {
+                let mut notices = vault.undo_review_of_git(git)?;
+                notices.extend(vault.undo_gate_on_checkpoint(ChangedBy::Reviewer)?);
+                Ok(notices)
+            }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::json::{last_lines, short, size};
 use super::tool_input;
 use super::trouble::Trouble;
+use super::words::Words;
 use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use crate::agent_event::{AgentEvent, EventSink, TEXT_CAP, Usage, as_text, event_text, start_of};
 use crate::promise::PromiseScanner;
@@ -80,6 +81,10 @@ impl<P: Parser> StreamReader for JsonReader<P> {
         self.stream.earlier = earlier;
     }
 
+    fn keep_words(&mut self) {
+        self.stream.words.keep();
+    }
+
     fn end(&mut self, ended: &ProcessEnd<'_>) -> Vec<AgentEvent> {
         self.stream.end_line();
         self.parser.end(ended, &mut self.stream);
@@ -114,6 +119,7 @@ pub(crate) struct StreamState {
     /// The agent said or did something.
     began: bool,
     promise: PromiseScanner,
+    words: Words,
     /// The start of a line of text whose end has not arrived.
     line: String,
     events: Vec<AgentEvent>,
@@ -156,6 +162,8 @@ impl StreamState {
             self.began = true;
             self.promise.feed(text);
             self.promise.feed("\n");
+            self.words.add(text);
+            self.words.add("\n");
             self.push(AgentEvent::text(text));
         }
     }
@@ -164,6 +172,7 @@ impl StreamState {
     pub(crate) fn text_piece(&mut self, piece: &str) {
         self.began = true;
         self.promise.feed(piece);
+        self.words.add(piece);
         let mut rest = piece;
         while let Some((end, next)) = rest.split_once('\n') {
             self.extend_line(end);
@@ -277,6 +286,8 @@ impl StreamState {
     pub(crate) fn set_final_text(&mut self, text: &str) {
         self.forget_promise();
         self.promise.feed(text);
+        self.words.add("\n");
+        self.words.add(text);
     }
 
     /// Reports a line of text whose end has not arrived.
@@ -305,6 +316,7 @@ impl StreamState {
             usage: self.usage,
             session: self.session.clone(),
             began: self.began,
+            words: self.words.kept(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Plain text: everything the process prints is the agent's own words. Its final message is a
 //! promise that nothing follows, or else the end of the process.
 
+use super::words::Words;
 use super::{ProcessEnd, StreamEnd, StreamReader, TurnEnd};
 use crate::agent_event::{AgentEvent, EventSink, as_text};
 use crate::promise::PromiseScanner;
@@ -9,6 +10,7 @@ use crate::promise::PromiseScanner;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextReader {
     scanner: PromiseScanner,
+    words: Words,
     turn: TurnEnd,
     /// The last line that was not blank closed a promise.
     promised: bool,
@@ -28,6 +30,10 @@ impl StreamReader for TextReader {
             }
         }
         self.began = self.began || !is_blank(line);
+        if self.words.are_kept() {
+            self.words.add(&as_text(line));
+            self.words.add("\n");
+        }
         sink.push(AgentEvent::text_line(line));
         // Not every command exits after its last word; if more follows, this is taken back.
         if self.promised {
@@ -43,11 +49,16 @@ impl StreamReader for TextReader {
         vec![AgentEvent::Final { is_error: false }]
     }
 
+    fn keep_words(&mut self) {
+        self.words.keep();
+    }
+
     fn verdict(&self) -> StreamEnd {
         StreamEnd {
             promise: self.scanner.found(),
             turn: self.turn,
             began: self.began,
+            words: self.words.kept(),
             ..StreamEnd::default()
         }
     }

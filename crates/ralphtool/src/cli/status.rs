@@ -353,6 +353,15 @@ fn doing(status: &Status, now: Timestamp) -> Option<String> {
             let place = if *baseline { " on the checkpoint" } else { "" };
             format!("gate `{}` runs{place}, {}", clean(gate), since(*at))
         }
+        Activity::Review {
+            review,
+            since: at,
+            says,
+        } => {
+            let says = says.as_ref().map(|it| format!(": {}", clean(it)));
+            let says = says.unwrap_or_default();
+            format!("review `{}`, {}{says}", clean(review), since(*at))
+        }
         Activity::Waiting { reason, until } => {
             let left = words::clock_between(now, *until);
             format!("{left} to wait: {}", clean(reason))

@@ -228,15 +228,19 @@ fn attempts(settings: &Settings) -> u64 {
 fn facts(forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)> {
     let attempts = attempts(settings);
     let gates = settings.gates.value.iter().map(|it| it.name.as_str());
+    let reviews = settings.reviews.value.iter().map(|it| it.name.as_str());
+    let reviews: Vec<&str> = reviews.collect();
     let limits = BudgetLimits::from(Budget::of_run(settings));
     let budget = words::budget(&limits).unwrap_or_else(|| "no maximum".to_owned());
-    vec![
+    let mut facts = vec![
         ("branch", clean(&forecast.branch_line())),
         ("agent", settings.agent.value.names().join(", else ")),
         ("attempts", format!("at most {attempts} per story")),
-        ("gates", words::gates(&gates.collect::<Vec<_>>())),
+        ("gates", words::gates(&gates.collect::<Vec<_>>(), &reviews)),
         ("budget", budget),
-    ]
+    ];
+    facts.extend(words::reviews(&reviews).map(|reviews| ("reviews", reviews)));
+    facts
 }
 
 fn write_stories(page: &mut Page, stories: &[&Story]) {

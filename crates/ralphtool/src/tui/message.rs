@@ -295,6 +295,7 @@ pub(crate) struct ChangeDetail {
     pub(crate) proposal: String,
     /// The gates that a run would have.
     pub(crate) gates: Vec<String>,
+    pub(crate) reviews: Vec<String>,
 }
 
 /// A change that was written from the template.

@@ -7,15 +7,16 @@ use super::style::{BAD, DIM, GOOD, STRONG, WARN};
 use super::text::{clean, clean_lines};
 use super::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
-use ralph_base::ids::{RunId, StoryId};
+use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishChoice, FinishFailed, GateFinished,
-    GateResult, GateRetried, Record, RepairStarted, RunStarted, StoryCompleted, StoryStarted,
-    UndoneStep,
+    GateResult, GateRetried, Record, RepairStarted, ReviewFinished, ReviewStarted, RunStarted,
+    StoryCompleted, StoryStarted, UndoneStep,
 };
 use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
+use ralph_run::records::review::{ReviewResult, Verdict};
 use ralph_run::settings::TamperCheck;
 
 /// How many lines of a reason are shown.
@@ -116,6 +117,9 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         }
         Event::GateRetried(it) => gate_retried(it),
         Event::GateFinished(it) => gate_finished(it),
+        Event::ReviewStarted(it) => review_started(it),
+        Event::Reviewer { agent, .. } => return reviewer_line(agent),
+        Event::ReviewFinished(it) => review_finished(it),
         Event::AttemptFailed(it) => attempt_failed(it),
         Event::Waiting { reason, until, .. } => {
             let left = words::elapsed(words::millis_between(record.at, *until));
@@ -123,8 +127,14 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             alert(WARN, text)
         }
         Event::StoryCompleted(it) => story_completed(it),
-        Event::StoryReopened { story, gate, .. } => {
-            let why = format!("gate `{}` failed on the whole change", clean(gate));
+        Event::StoryReopened {
+            story,
+            gate,
+            review,
+            ..
+        } => {
+            let judge = if *review { "review" } else { "gate" };
+            let why = format!("{judge} `{}` failed on the whole change", clean(gate));
             alert(BAD, format!("story {story} is reopened: {why}"))
         }
         Event::Requested { request } => step(WARN, words::request(*request)),
@@ -220,12 +230,11 @@ fn run_started(run: &RunId, it: &RunStarted) -> Line {
         format!("{stories}; at most {attempts} each"),
         format!("on branch {branch} from {original}"),
     ];
-    let gates = words::gates(&it.gates);
-    details.push(if it.gates.is_empty() {
-        gates
-    } else {
-        format!("gates: {gates}")
+    details.push(match words::gates(&it.gates, &it.reviews) {
+        no_gates if it.gates.is_empty() => no_gates,
+        gates => format!("gates: {gates}"),
     });
+    details.extend(words::reviews(&it.reviews).map(|reviews| format!("reviews: {reviews}")));
     details.extend(words::budget(&it.budget).map(|budget| format!("budget: {budget}")));
     details.extend(words::budget(&it.story_budget).map(|it| format!("budget per story: {it}")));
     let text = format!("run {run} {verb}: change `{change}` with {agents}");
@@ -332,6 +341,58 @@ fn gate_finished(it: &GateFinished) -> Line {
         BAD,
         format!("gate `{gate}` failed{place}{at} in {took}: {how}"),
     )
+}
+
+fn review_started(it: &ReviewStarted) -> Line {
+    let name = clean(&it.review);
+    let place = review_place(it.attempt);
+    let agent = clean(&it.agent.to_string());
+    match &it.again {
+        None => talk(format!("review `{name}`{place} begins: {agent}")),
+        Some(_) => talk(format!("review `{name}`{place} begins once more: {agent}")),
+    }
+}
+
+/// Where a review of the whole change takes place.
+const fn review_place(attempt: Option<AttemptNumber>) -> &'static str {
+    match attempt {
+        Some(_) => "",
+        None => " of the whole change",
+    }
+}
+
+/// The line of what a reviewer says or does: that of an agent, under its own name.
+fn reviewer_line(agent: &AgentEvent) -> Option<Line> {
+    let line = agent_line(agent)?;
+    let text = match line.text.strip_prefix("agent") {
+        Some(rest) => format!("reviewer{rest}"),
+        None => line.text,
+    };
+    Some(Line { text, ..line })
+}
+
+fn review_finished(it: &ReviewFinished) -> Line {
+    let (name, place) = (clean(&it.review), review_place(it.attempt));
+    let mut parts = vec![words::elapsed(it.duration_ms)];
+    parts.extend(words::usage(&it.usage));
+    let parts = parts.join(" · ");
+    let style = match &it.result {
+        ReviewResult::NoVerdict { reason } => {
+            let next = if it.retrying {
+                "; the reviewer is asked once more"
+            } else {
+                ""
+            };
+            let why = clean(reason);
+            let text = format!("review `{name}`{place}: no verdict: {why}{next} · {parts}");
+            return step(WARN, text);
+        }
+        result if result.has(Verdict::NotMet) => BAD,
+        result if result.has(Verdict::CannotTell) => WARN,
+        ReviewResult::Judged { .. } => GOOD,
+    };
+    let text = format!("review `{name}`{place}: {} · {parts}", it.result.words());
+    step(style, text)
 }
 
 fn attempt_failed(it: &AttemptFailed) -> Line {

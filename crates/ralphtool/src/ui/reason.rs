@@ -20,6 +20,10 @@ pub(crate) fn brief(kind: FailureKind, reason: &str) -> String {
         }
         _ if first.is_empty() => failure(kind).to_owned(),
         FailureKind::Budget => first,
+        // What was found comes after what it is a part of.
+        FailureKind::Review => lines
+            .next()
+            .map_or_else(|| first.clone(), |finding| format!("{first}: {finding}")),
         _ if first == failure(kind) => first,
         _ => format!("{}: {first}", failure(kind)),
     }

@@ -12,7 +12,7 @@ use super::words::{self, count};
 use ralph_run::policy::prices::heading;
 use ralph_run::receipt::{
     AttemptReceipt, AttemptResult, CommitReceipt, CostSource, GateReceipt, GateVerdict, Receipt,
-    RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
+    RepairReceipt, ReviewReceipt, ReviewVerdict, Spending, StoryReceipt, StoryResult, Totals,
 };
 use ralph_run::records::progress::Importance;
 use ralph_run::records::state::with_finish;
@@ -41,6 +41,9 @@ pub(crate) fn write(page: &mut Page, receipt: &Receipt) {
     for story in &receipt.stories {
         page.blank();
         write_story(page, story);
+    }
+    for review in &receipt.reviews_at_end {
+        write_verdicts(page, review, "  ");
     }
     for (heading, importance, style) in [
         ("warnings", Importance::Warning, WARN),
@@ -90,6 +93,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(gates.map(|gate| ("at end", gate_line(gate))));
     let not_run = words::gates_not_run(&receipt.gates_not_run);
     figures.extend(not_run.map(|gates| ("not run", gates)));
+    let reviews = receipt.reviews_at_end.iter();
+    figures.extend(reviews.map(|review| ("at end", review_line(review))));
     figures
 }
 
@@ -130,23 +135,45 @@ fn write_attempt(page: &mut Page, attempt: &AttemptReceipt) {
     for line in reason_lines(attempt, REASON_LINES) {
         page.line(format!("        {line}"));
     }
-    for check in checks(attempt) {
-        page.line(format!("        {check}"));
+    write_checks(page, attempt, 0);
+    for repair in &attempt.repairs {
+        page.line(format!("        {}", repair_line(repair)));
+        write_checks(page, attempt, repair.number);
     }
 }
 
-/// The gates that ran on an attempt and its repairs, in order, a line each.
+/// The gates and reviews of an attempt after this many repairs.
+fn write_checks(page: &mut Page, attempt: &AttemptReceipt, repair: u32) {
+    for gate in attempt.gates.iter().filter(|it| it.repair == repair) {
+        page.line(format!("        {}", gate_line(gate)));
+    }
+    for review in attempt.reviews.iter().filter(|it| it.repair == repair) {
+        page.line(format!("        {}", review_line(review)));
+        write_verdicts(page, review, "            ");
+    }
+}
+
+/// The verdict on each task and scenario, with its evidence.
+fn write_verdicts(page: &mut Page, review: &ReviewReceipt, margin: &str) {
+    for item in &review.items {
+        page.line(format!(
+            "{margin}{}",
+            page.paint(DIM, words::one_line(&item.line()))
+        ));
+    }
+}
+
+/// The gates and reviews that judged an attempt, and its repairs, in order, a line each.
 fn checks(attempt: &AttemptReceipt) -> Vec<String> {
     let of = |repair: u32| {
-        attempt
-            .gates
-            .iter()
-            .filter(move |gate| gate.repair == repair)
+        let gates = attempt.gates.iter().filter(move |it| it.repair == repair);
+        let reviews = attempt.reviews.iter().filter(move |it| it.repair == repair);
+        gates.map(gate_line).chain(reviews.map(review_line))
     };
-    let mut lines: Vec<String> = of(0).map(gate_line).collect();
+    let mut lines: Vec<String> = of(0).collect();
     for repair in &attempt.repairs {
         lines.push(repair_line(repair));
-        lines.extend(of(repair.number).map(gate_line));
+        lines.extend(of(repair.number));
     }
     lines
 }
@@ -259,6 +286,44 @@ fn verdict(gate: &GateReceipt) -> String {
         GateVerdict::CannotRun => format!("cannot run{how}"),
         GateVerdict::NotRun => words::NOT_RUN.to_owned(),
         GateVerdict::Unknown => "did not end".to_owned(),
+    }
+}
+
+/// A review in one line: its name, who reviewed, what it comes to and what it used.
+fn review_line(review: &ReviewReceipt) -> String {
+    let model = review.model.as_deref();
+    let agent = words::one_line(
+        &[Some(review.agent.as_str()), model]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+    );
+    let mut parts = vec![review_verdict(review)];
+    parts.extend(review.duration_ms.map(words::elapsed));
+    if review.agent != review.name || model.is_some() {
+        parts.push(agent);
+    }
+    parts.extend(spending(&review.spending));
+    format!("review `{}` {}", clean(&review.name), parts.join(" · "))
+}
+
+/// What a review comes to.
+fn review_verdict(review: &ReviewReceipt) -> String {
+    let word = match review.verdict {
+        ReviewVerdict::Met => "met".to_owned(),
+        ReviewVerdict::NotMet => "not met".to_owned(),
+        ReviewVerdict::CannotTell => "cannot tell".to_owned(),
+        ReviewVerdict::NoVerdict => {
+            let reason = review.reason.as_deref().unwrap_or_default();
+            format!("gave no verdict ({})", clean(reason))
+        }
+        ReviewVerdict::Unknown => "did not end".to_owned(),
+    };
+    if review.advisory {
+        format!("{word}, advisory")
+    } else {
+        word
     }
 }
 

@@ -16,7 +16,7 @@ const SHORTEST_TITLE: usize = 8;
 enum Doing {
     /// Nothing that takes time.
     Nothing,
-    /// An agent works or is being ended, or a gate runs.
+    /// An agent or a reviewer works or is being ended, or a gate runs.
     Busy { label: String, since: Timestamp },
     /// A limit has to pass.
     Waiting { until: Timestamp },
@@ -34,6 +34,8 @@ pub(crate) struct Status {
     past: Usage,
     /// What the running attempt used so far.
     current: Usage,
+    /// What the reviewer at work used so far.
+    review: Usage,
 }
 
 impl Status {
@@ -44,6 +46,7 @@ impl Status {
             doing: Doing::Nothing,
             past: Usage::default(),
             current: Usage::default(),
+            review: Usage::default(),
         }
     }
 
@@ -67,6 +70,18 @@ impl Status {
                 ..
             } => self.current = *usage,
             Event::GateStarted(it) => self.busy(format!("gate {}", clean(&it.gate)), record.at),
+            Event::ReviewStarted(it) => {
+                self.busy(format!("review {}", clean(&it.review)), record.at);
+            }
+            Event::Reviewer {
+                agent: AgentEvent::Usage { usage, .. },
+                ..
+            } => self.review = *usage,
+            Event::ReviewFinished(it) => {
+                self.past.add(&it.usage);
+                self.review = Usage::default();
+                self.doing = Doing::Nothing;
+            }
             Event::AttemptFailed(it) => {
                 self.current = it.usage;
                 self.settle();
@@ -131,6 +146,7 @@ impl Status {
         }
         let mut used = self.past;
         used.add(&self.current);
+        used.add(&self.review);
         parts.extend(words::usage(&used));
         let Some((number, title)) = &self.story else {
             return Some(truncate(&parts.join(" · "), columns));

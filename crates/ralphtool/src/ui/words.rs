@@ -19,11 +19,26 @@ pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
     if is_doubtful { "✓!" } else { "✓" }
 }
 
-/// The gates of a run: their names, or that there are none.
-pub(crate) fn gates<T: AsRef<str>>(names: &[T]) -> String {
+/// The gates of a run: their names, or that there are none. With reviews the agent's word is not
+/// the only check.
+pub(crate) fn gates<T: AsRef<str>>(names: &[T], reviews: &[T]) -> String {
     if names.is_empty() {
-        return NO_GATES.to_owned();
+        let none = if reviews.is_empty() {
+            NO_GATES
+        } else {
+            "no gates"
+        };
+        return none.to_owned();
     }
+    in_backticks(names)
+}
+
+/// The reviews of a run, where it has some.
+pub(crate) fn reviews<T: AsRef<str>>(names: &[T]) -> Option<String> {
+    (!names.is_empty()).then(|| in_backticks(names))
+}
+
+fn in_backticks<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<String> = names.iter().map(|name| clean(name.as_ref())).collect();
     format!("`{}`", names.join("`, `"))
 }

@@ -394,3 +394,59 @@ fn a_cost_that_is_known_in_part_is_a_lower_bound_everywhere() {
         assert!(face.contains("at least $0.10"), "{face}");
     }
 }
+
+/// A reviewer that reports 30,000 tokens and judges nothing; where `ROOT/slow` exists, it hangs
+/// instead.
+const JUDGE: &str = r#"
+cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+if [ -e ROOT/slow ]; then
+    printf '{"type":"assistant","message":{"id":"a","content":[],"usage":{"input_tokens":30000,"output_tokens":0}}}\n'
+    touch ROOT/here-judge
+    sleep 300
+fi
+echo '{"type":"result","subtype":"success","is_error":false,"result":"I have no idea.","usage":{"input_tokens":30000}}'
+"#;
+
+#[test]
+fn every_face_says_the_same_of_a_run_that_was_reviewed() {
+    let sandbox = start();
+    let root = sandbox.root.display().to_string();
+    std::fs::write(sandbox.root.join("judge.sh"), JUDGE.replace("ROOT", &root)).unwrap();
+    let review = "[agents.judge]\ncommand = [\"sh\", \"ROOT/judge.sh\"]\noutput = \"claude-json\"\n\
+                  [[review]]\nagent = \"judge\"\n";
+    let settings = format!("{SETTINGS}{review}").replace("ROOT", &root);
+    sandbox.write("ralphtool.toml", &settings);
+    sandbox.tasks(crate::sandbox::TASKS);
+    sandbox.git("commit -qam review");
+
+    // Killed in the middle of a review, it is interrupted, and what the reviewer used counts.
+    std::fs::write(sandbox.root.join("slow"), "").unwrap();
+    let running = sandbox.start(&["loop", "c"]);
+    until("the reviewer", || there(&sandbox.root.join("here-judge")));
+    let status = until("the figures", || {
+        let status = object(&sandbox, &["status", "--json"]);
+        (status["tokens"] == 130_000).then_some(status)
+    });
+    assert_eq!(status["doing"]["what"], "review");
+    assert_eq!(status["doing"]["review"], "judge");
+    running.signal(Signal::KILL);
+    running.end();
+    std::fs::remove_file(sandbox.root.join("slow")).unwrap();
+    let facts = agreed(&sandbox);
+    let names = ["state", "headline", "done", "attempts", "tokens"];
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["interrupted", "interrupted", 0, 1, 130_000])
+    );
+
+    let output = sandbox.run(&["resume"]).ends_with(1).stdout;
+    let facts = agreed(&sandbox);
+    let headline = "done, but not verified: review `judge` gave no verdict on stories 1 and 2";
+    // Each of the two stories took an attempt and a review with its second try.
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["unverified", headline, 2, 3, 450_000])
+    );
+    closed(&output, &facts);
+}

@@ -51,6 +51,7 @@ mod records;
 mod refusals;
 mod repairs;
 mod resuming;
+mod review;
 mod rich;
 mod scenarios;
 mod settings;

@@ -127,7 +127,7 @@ fn an_agent_can_be_wrapped_up() {
             .map(str::to_owned)
             .into();
     }
-    assert_eq!(boxed.program(), Some("box"));
+    assert_eq!(boxed.program(Role::Worker), Some("box"));
     let own = line(&claude(None));
     assert_eq!(
         line(&boxed),
@@ -300,7 +300,10 @@ fn the_demo_is_this_very_program() {
         env: Vec::new(),
     };
     assert_eq!(line(&demo), "/own __demo-agent");
-    assert_eq!((demo.program(), demo.output()), (None, Output::Text));
+    assert_eq!(
+        (demo.program(Role::Reviewer), demo.output()),
+        (None, Output::Text)
+    );
 }
 
 #[test]

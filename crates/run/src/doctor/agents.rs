@@ -15,10 +15,13 @@ use crate::agent::question::{Answer, NoAnswer, Question};
 use crate::agent::{Agent, Program};
 use crate::engine::agents::{agent, find};
 use crate::failure::{Failure, chain};
+use crate::policy::reviewer::reviewers;
 use crate::policy::roster::{Choice, Roster};
 use crate::settings::agents::{CommandSettings, PromptBy};
 use crate::settings::files::AllowedSettings;
-use ralph_agents::adapters::{ADAPTERS, Adapter, Login, VERSION_ARGUMENTS, Version, version_in};
+use ralph_agents::adapters::{
+    ADAPTERS, Adapter, Login, Role, VERSION_ARGUMENTS, Version, version_in,
+};
 use ralph_process::{EnvChange, Environment, Exit};
 
 /// How much of an unexpected answer is shown.
@@ -39,13 +42,17 @@ pub(super) async fn check(
     let examiner = Arc::new(Examiner {
         settings: settings.clone(),
         asked: Roster::of_any_change(settings).all(),
+        reviewers: reviewers(settings)
+            .into_iter()
+            .map(|it| it.choice)
+            .collect(),
         environment: scope.environment.clone(),
         home: scope.home.clone(),
         root: root.to_owned(),
         limit: limit.min(TIMEOUT),
     });
     let mut names = BTreeSet::new();
-    let asked = examiner.asked.iter();
+    let asked = examiner.asked.iter().chain(&examiner.reviewers);
     let asked = asked.filter(|choice| names.insert(&choice.agent)).cloned();
     // All are started before the first is waited for.
     let mut reports: Vec<JoinHandle<Option<Report>>> = asked
@@ -78,6 +85,8 @@ struct Examiner {
     settings: AllowedSettings,
     /// Every agent with every model that a run may ask it for.
     asked: Vec<Choice>,
+    /// Every agent that reviews.
+    reviewers: Vec<Choice>,
     environment: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,
     root: PathBuf,
@@ -89,19 +98,22 @@ impl Examiner {
     fn find_all(&self, name: &str) -> Result<Option<PathBuf>, Failure> {
         let mut program = None;
         for choice in self.asked.iter().filter(|it| it.agent == name) {
-            program = program.or(self.find(choice)?);
+            program = program.or(self.find(choice, Role::Worker)?);
+        }
+        for choice in self.reviewers.iter().filter(|it| it.agent == name) {
+            program = program.or(self.find(choice, Role::Reviewer)?);
         }
         Ok(program)
     }
 
-    fn find(&self, choice: &Choice) -> Result<Option<PathBuf>, Failure> {
+    fn find(&self, choice: &Choice, role: Role) -> Result<Option<PathBuf>, Failure> {
         let agent = agent(&self.settings, choice);
-        find(choice, &agent, &self.environment, &self.root)
+        find(choice, &agent, role, &self.environment, &self.root)
     }
 
     /// Examines a built-in agent that no run uses; none if a run uses it.
     async fn examine_unused(&self, name: &str) -> Option<Report> {
-        let mut asked = self.asked.iter();
+        let mut asked = self.asked.iter().chain(&self.reviewers);
         let adapter_of = |it: &Choice| agent(&self.settings, it).adapter();
         if asked.any(|it| adapter_of(it).is_some_and(|it| it.name == name)) {
             return None;
@@ -113,11 +125,11 @@ impl Examiner {
         let agent = agent(&self.settings, &choice);
         // A command of the user's may have the name of a built-in agent, or run it.
         let adapter = agent.adapter()?;
-        if agent.program() != Some(adapter.name) {
+        if agent.program(Role::Worker) != Some(adapter.name) {
             return None;
         }
         let mut health = AgentHealth::new(name, false);
-        if let Ok(Some(program)) = self.find(&choice) {
+        if let Ok(Some(program)) = self.find(&choice, Role::Worker) {
             health.program = Some(program.display().to_string());
             let version = self.question(&program, &agent, VERSION_ARGUMENTS);
             health.set_version(version.ask().await, adapter.oldest);

@@ -12,6 +12,7 @@ use crate::gate::{GatePlace, Readiness, pipe_warning};
 use crate::policy::{Gate, in_words};
 use crate::records::event::GateResult;
 use crate::records::progress::NO_GATES;
+use crate::settings::Settings;
 use crate::settings::files::REPOSITORY_FILE;
 use crate::words::in_ms;
 use ralph_process::{ProcessError, Supervisors};
@@ -43,10 +44,15 @@ pub struct GateHealth {
 
 /// Looks for the programs of all gates, and runs the gates if that is asked and allowed.
 pub(super) async fn check(
-    gates: &[Gate],
+    settings: &Settings,
     place: GatePlace<'_>,
     run: RunGates,
 ) -> (Vec<Finding>, Vec<GateHealth>) {
+    let gates = &settings.gates.value;
+    if gates.is_empty() && !settings.reviews.value.is_empty() {
+        let finding = Finding::note(CHECK, "no gates: reviews are the only check");
+        return (vec![finding], Vec::new());
+    }
     if gates.is_empty() {
         let hint = if place.root.join(REPOSITORY_FILE).exists() {
             "add a `[[gate]]` with the command that tests this repository"

@@ -118,6 +118,22 @@ impl AgentRun {
 
     /// Ends what the agent left running and sums it up.
     pub(super) async fn finish(self: Box<Self>) -> Vec<Input> {
+        let ticket = self.ticket;
+        let AgentConclusion { last, end, .. } = self.conclude().await;
+        let answers = last.into_iter().map(Answer::AgentSaid);
+        let answers = answers.chain([Answer::AgentEnded(Box::new(end))]);
+        answers
+            .map(|answer| Input::Answer(ticket, answer))
+            .collect()
+    }
+
+    /// The ticket that its end answers.
+    pub(super) const fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Ends what the agent left running; what it said last, and what it comes to.
+    pub(super) async fn conclude(self: Box<Self>) -> AgentConclusion {
         let mut this = *self;
         let ending = this.process.finish(LEAK_GRACE).await;
         let last = this.reader.end(&ProcessEnd {
@@ -127,18 +143,24 @@ impl AgentRun {
             },
             stderr: &ending.stderr_tail,
         });
-        let mut answers: Vec<Answer> = last.into_iter().map(Answer::AgentSaid).collect();
-        let verdict = this.reader.verdict();
+        let mut stream = this.reader.verdict();
+        let words = std::mem::take(&mut stream.words);
         let end = AgentEnd {
             last_line: this.last_line,
-            session: this.resumable.id(verdict.session.as_ref()),
-            ..sum_up(verdict, ending, this.stopped)
+            session: this.resumable.id(stream.session.as_ref()),
+            ..sum_up(stream, ending, this.stopped)
         };
-        answers.push(Answer::AgentEnded(Box::new(end)));
-        let ticket = this.ticket;
-        let inputs = answers.into_iter();
-        inputs.map(|answer| Input::Answer(ticket, answer)).collect()
+        AgentConclusion { last, end, words }
     }
+}
+
+/// An agent of which nothing runs any more.
+pub(super) struct AgentConclusion {
+    /// What it said after its output was read.
+    pub(super) last: Vec<AgentEvent>,
+    pub(super) end: AgentEnd,
+    /// All that it said, where that is kept.
+    pub(super) words: String,
 }
 
 fn last_line(text: &str) -> Option<String> {

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::{Agent, Program, find_program};
 use crate::failure::Failure;
+use crate::policy::reviewer::reviewers;
 use crate::policy::roster::{Choice, Roster};
 use crate::settings::Settings;
 use crate::settings::agents::Calling;
-use ralph_agents::adapters::adapter;
+use ralph_agents::adapters::{Role, adapter};
 use ralph_process::EnvChange;
 
 /// The agent of a choice; whether there is one was checked when the settings were read.
@@ -35,7 +36,8 @@ fn built_in(name: &str, wrap: &[String]) -> Program {
     }
 }
 
-/// Every agent that may be asked must be there, as seen from where it will run.
+/// Every agent that may be asked, for work or for a review, must be there, as seen from where it
+/// will run.
 pub(crate) fn check(
     settings: &Settings,
     change: &str,
@@ -43,7 +45,13 @@ pub(crate) fn check(
     root: &Path,
 ) -> Result<(), Failure> {
     for choice in Roster::of(settings, change).all() {
-        find(&choice, &agent(settings, &choice), environment, root)?;
+        let agent = agent(settings, &choice);
+        find(&choice, &agent, Role::Worker, environment, root)?;
+    }
+    for reviewer in reviewers(settings) {
+        let choice = reviewer.choice;
+        let agent = agent(settings, &choice);
+        find(&choice, &agent, Role::Reviewer, environment, root)?;
     }
     Ok(())
 }
@@ -53,10 +61,15 @@ pub(crate) fn check(
 pub(crate) fn find(
     choice: &Choice,
     agent: &Agent,
+    role: Role,
     environment: &[(OsString, OsString)],
     root: &Path,
 ) -> Result<Option<PathBuf>, Failure> {
     let name = &choice.agent;
+    if role == Role::Reviewer && agent.program == Program::Demo {
+        let problem = format!("the agent `{name}` cannot review");
+        return Err(Failure::refused(problem).hint("name another agent in `[[review]]`"));
+    }
     if agent.lacks_model() {
         let problem =
             format!("the command of the agent `{name}` has `{{model}}`, and there is none");
@@ -71,7 +84,7 @@ pub(crate) fn find(
         );
         return Err(Failure::refused(problem).hint("create it, or correct `cwd`"));
     }
-    let Some(program) = agent.program() else {
+    let Some(program) = agent.program(role) else {
         return Ok(None);
     };
     let environment = EnvChange::applied(&agent.environment(root), environment);
@@ -80,15 +93,16 @@ pub(crate) fn find(
     if found.is_some() {
         return Ok(found);
     }
+    let other = match role {
+        Role::Worker => "choose another agent with `--agent NAME`",
+        Role::Reviewer => "name another agent in `[[review]]`",
+    };
     let install = match &agent.program {
         Program::BuiltIn { adapter, wrap } if wrap.is_empty() => {
-            format!(
-                "install it with `{}`, or choose another agent with `--agent NAME`",
-                adapter.install
-            )
+            format!("install it with `{}`, or {other}", adapter.install)
         }
         Program::BuiltIn { .. } | Program::Command(_) | Program::Demo => {
-            "install it, or choose another agent with `--agent NAME`".to_owned()
+            format!("install it, or {other}")
         }
     };
     let message = format!("the agent `{name}` needs `{program}`, which was not found");

@@ -62,10 +62,18 @@ impl Follower {
         if let Some(output) = &mut self.agent_output {
             let events = output.read_on()?;
             news.extend(events.into_iter().map(|agent| {
-                let event = Event::Agent {
-                    story: output.story.clone(),
-                    attempt: output.attempt,
-                    agent,
+                let story = output.story.clone();
+                let event = match &output.of {
+                    OutputOf::Attempt(attempt) => Event::Agent {
+                        story,
+                        attempt: *attempt,
+                        agent,
+                    },
+                    OutputOf::Review(review) => Event::Reviewer {
+                        story,
+                        review: review.clone(),
+                        agent,
+                    },
                 };
                 Record::new(self.last_number, now, self.run.clone(), event)
             }));
@@ -73,7 +81,12 @@ impl Follower {
         Ok(news)
     }
 
-    /// Listens to the agent of the attempt at hand.
+    fn listen(&mut self, mut output: AgentOutput) {
+        output.reader.set_folder(&self.work_tree);
+        self.agent_output = Some(output);
+    }
+
+    /// Listens to the agent of the attempt at hand, or to the one that reviews it.
     fn turn_to(&mut self, event: &Event) {
         match event {
             Event::AttemptStarted(AttemptStarted {
@@ -84,11 +97,17 @@ impl Follower {
                 ..
             }) => {
                 let folder = Path::new(transcript);
-                let mut agent_output = AgentOutput::of(folder, *output, story.clone(), *attempt);
-                agent_output.reader.set_folder(&self.work_tree);
-                self.agent_output = Some(agent_output);
+                let of = OutputOf::Attempt(*attempt);
+                self.listen(AgentOutput::of(folder, *output, story.clone(), of));
             }
-            Event::AttemptFailed { .. }
+            Event::ReviewStarted(started) => {
+                let folder = Path::new(&started.transcript);
+                let of = OutputOf::Review(started.review.clone());
+                let story = started.story.clone();
+                self.listen(AgentOutput::of(folder, started.output, story, of));
+            }
+            Event::ReviewFinished(_)
+            | Event::AttemptFailed { .. }
             | Event::StoryCompleted { .. }
             | Event::RunEnded { .. }
             | Event::RunStarted { .. } => self.agent_output = None,
@@ -97,19 +116,25 @@ impl Follower {
     }
 }
 
-/// What the agent of one attempt says.
+/// Whose output it is.
+enum OutputOf {
+    Attempt(AttemptNumber),
+    Review(String),
+}
+
+/// What the agent of one attempt, or of one review, says.
 struct AgentOutput {
     story: StoryId,
-    attempt: AttemptNumber,
+    of: OutputOf,
     stream: GrowingFile,
     reader: Box<dyn StreamReader + Send>,
 }
 
 impl AgentOutput {
-    fn of(folder: &Path, output: Output, story: StoryId, attempt: AttemptNumber) -> Self {
+    fn of(folder: &Path, output: Output, story: StoryId, of: OutputOf) -> Self {
         Self {
             story,
-            attempt,
+            of,
             stream: GrowingFile::new(folder.join("stdout"), output.line_cap()),
             reader: output.reader(&jiff::Zoned::now()),
         }

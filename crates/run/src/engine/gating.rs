@@ -87,12 +87,12 @@ impl Engine {
         touched.map(|(place, _)| place).collect()
     }
 
-    /// Whether gates judge every attempt.
-    pub(super) fn has_story_gates(&self) -> bool {
-        self.policy()
-            .gates
-            .iter()
-            .any(|gate| gate.when == When::Story)
+    /// Whether gates or reviewers judge every attempt.
+    pub(super) fn has_story_judges(&self) -> bool {
+        let policy = self.policy();
+        let mut gates = policy.gates.iter().map(|gate| gate.when);
+        let mut reviewers = policy.reviewers.iter().map(|it| it.when);
+        gates.any(|when| when == When::Story) || reviewers.any(|when| when == When::Story)
     }
 
     fn gate(&self, request: &GateRequest) -> Result<Gate, StepError> {

@@ -36,6 +36,7 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
         Effect::StopProcess { grace } => match &mut engine.running {
             Some(Running::Agent(agent)) => agent.stop(grace),
             Some(Running::Gate(gate)) => gate.stop(grace),
+            Some(Running::Review(review)) => review.stop(grace),
             None => {}
         },
         Effect::SetTimer { timer, after } => engine.timers.set(timer, after),
@@ -69,6 +70,7 @@ impl Engine {
                 return Ok(None);
             }
             Step::CompareWithStart => self.compare_with_start()?,
+            Step::Review(request) => self.start_review(ticket, request).await?,
             Step::Reopen(reopening) => self.reopen(reopening).await?,
             Step::TickStory(story) => self.tick_story(&story).await?,
             Step::Save(request) => self.save(request).await?,
@@ -134,7 +136,7 @@ impl Engine {
             .and_then(|check| source::restore_foreign(&check).map(|_| check))
             .map_err(|error| StepError::source("could not check the task file", &error))?;
         let watch = self.watch(&base);
-        let gates_follow = self.has_story_gates();
+        let gates_follow = self.has_story_judges();
         let attempt = self.session::<Attempt>()?;
         let changed = attempt.changed(&task_files(&base), |path| watch.wants_text(path));
         if gates_follow {
@@ -157,7 +159,7 @@ impl Engine {
 
     async fn tick_story(&mut self, story: &StoryId) -> Result<Answer, StepError> {
         let base = self.story_base()?;
-        if self.has_story_gates() {
+        if self.has_story_judges() {
             let restored = self.session::<Attempt>()?.undo_gate_changes();
             self.report_restore(restored).await?;
         }

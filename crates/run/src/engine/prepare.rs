@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::gate::{self, GatePlace};
 use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
+use crate::policy::reviewer::reviewers;
 use crate::policy::roster::{Roster, never_asked};
 use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::{Event, Record};
@@ -152,8 +153,10 @@ impl Checked {
         let session = &mut vault.session;
         if run.reopen && session.vault().open_run().is_none() {
             let mut gates = run.settings.gates.value.iter();
-            let is_judged_whole = gates.any(|gate| gate.when == When::End);
-            // Where every story is done, gates at the end may still have their say.
+            let mut reviews = run.settings.reviews.value.iter();
+            let is_judged_whole = gates.any(|gate| gate.when == When::End)
+                || reviews.any(|review| review.when == When::End);
+            // Where every story is done, gates and reviews at the end may still have their say.
             reopen(session, nothing_left && !is_judged_whole)?;
         }
         session.set_limits(run.settings.limits())?;
@@ -340,6 +343,7 @@ fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
         None => reopened.map(|(story, reason)| (story, Carry::reopened(reason))),
     };
     Resumption {
+        unreviewed: so_far.unreviewed(),
         carry,
         used: so_far.used(),
         stories: so_far.used_by_stories(),
@@ -414,6 +418,7 @@ fn policy(run: &Run) -> Policy {
         require_changes: settings.require_changes.value,
         tamper: TamperPolicy::of(settings),
         gates: settings.gates.value.clone(),
+        reviewers: reviewers(settings),
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

@@ -15,6 +15,7 @@ use crate::prompt::{PromptInput, prompt};
 use crate::records::event::Event;
 use ralph_agents::adapters::{Role, SessionArg};
 use ralph_agents::agent_event::Usage;
+use ralph_agents::dialect::StreamReader;
 use ralph_agents::event_batch::EventBatch;
 use ralph_base::files::{FileError, Tried as _, create_private_folder, open_append, write_whole};
 use ralph_base::ids::{AttemptId, StoryId};
@@ -197,10 +198,8 @@ impl Engine {
             self.end_started(process).await;
             return Err(error);
         }
-        let mut reader = agent.output().reader(&jiff::Zoned::now());
-        reader.set_folder(&self.repository.work_tree.to_string_lossy());
+        let mut reader = self.reader_of(agent);
         reader.set_earlier_usage(earlier);
-        let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
         let resumable = match session {
             _ if !agent.can_continue(Role::Worker) => Resumable::No,
             SessionArg::New { id: None } => Resumable::AsReported,
@@ -208,13 +207,32 @@ impl Engine {
                 Resumable::With(id.to_owned())
             }
         };
-        let run = AgentRun::new(ticket, process, reader, batch, resumable);
+        let run = self.follow(ticket, process, reader, resumable);
         self.running = Some(Running::Agent(Box::new(run)));
         Ok(())
     }
 
+    /// What reads the stream of an agent that works in the repository.
+    pub(super) fn reader_of(&self, agent: &Agent) -> Box<dyn StreamReader> {
+        let mut reader: Box<dyn StreamReader> = agent.output().reader(&jiff::Zoned::now());
+        reader.set_folder(&self.repository.work_tree.to_string_lossy());
+        reader
+    }
+
+    /// Listens to an agent that was just started.
+    pub(super) fn follow(
+        &self,
+        ticket: Ticket,
+        process: RunningProcess,
+        reader: Box<dyn StreamReader>,
+        resumable: Resumable,
+    ) -> AgentRun {
+        let batch = EventBatch::new(self.detail_level, self.machine.watches_figures());
+        AgentRun::new(ticket, process, reader, batch, resumable)
+    }
+
     /// Ends a process that was just started and cannot be used, and all that came of it.
-    async fn end_started(&mut self, mut process: RunningProcess) {
+    pub(super) async fn end_started(&mut self, mut process: RunningProcess) {
         process.kill_now();
         let ending = process.finish(Duration::ZERO).await;
         if !ending.swept.survivors.is_empty() {
@@ -310,7 +328,7 @@ fn not_started(error: impl std::error::Error + 'static) -> StepError {
 }
 
 /// Writes down which process it is, so that the next start can end it should this one crash.
-fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), StepError> {
+pub(super) fn note_process(folder: &Path, process: &RunningProcess) -> Result<(), StepError> {
     let Some(identity) = process.identity() else {
         return Ok(());
     };

@@ -227,7 +227,12 @@ impl Machine {
         self.tally.usage.add(&attempt.usage);
         self.ledger.add(&attempt.id.story, &attempt.usage);
         self.report_processes(end);
-        self.report_cost(&attempt, end);
+        self.report_cost(
+            &attempt.choice,
+            attempt.model.as_deref(),
+            &attempt.usage,
+            end,
+        );
         self.warn_of_budget(&attempt.id.story, &Usage::default());
         if let Some(outcome) = still_alive(&end.still_running) {
             return self.end(outcome);
@@ -278,6 +283,10 @@ impl Machine {
                 Phase::Working(work)
             }
             Phase::Waiting(held, until) => self.on_waited(held, until),
+            Phase::Reviewing(mut review) => {
+                self.on_review_timer(&mut review, kind);
+                Phase::Reviewing(review)
+            }
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
                 if kind == TimerKind::Budget =>
             {
@@ -371,7 +380,7 @@ impl Machine {
 
 /// The end of the run where processes of the attempt cannot be ended: they could write into the tree
 /// while it is restored or committed. The attempt stays open; the next start parks and restores it.
-fn still_alive(left: &[String]) -> Option<Outcome> {
+pub(super) fn still_alive(left: &[String]) -> Option<Outcome> {
     if left.is_empty() {
         return None;
     }

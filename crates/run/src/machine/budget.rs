@@ -11,6 +11,7 @@ use super::session::Attempt;
 use crate::policy::STOP_GRACE;
 use crate::policy::budget::{Bound, Budget, Scope, Used, UsedUp};
 use crate::policy::prices::{cost, heading};
+use crate::policy::roster::Choice;
 use crate::words::{self, between};
 use ralph_agents::agent_event::Usage;
 use ralph_base::allowance::limit_dollars;
@@ -71,15 +72,20 @@ impl Machine {
     /// Whether each figure an agent tells matters: a budget of money or tokens is warned of in time.
     pub(crate) fn watches_figures(&self) -> bool {
         let policy = self.policy();
-        let budgets = [policy.budget, policy.story_budget];
-        budgets
-            .iter()
-            .any(|budget| budget.usd.is_some() || budget.tokens.is_some())
+        let reviews = policy.reviewers.iter().map(|it| it.budget);
+        let mut budgets = [policy.budget, policy.story_budget]
+            .into_iter()
+            .chain(reviews);
+        budgets.any(|budget| budget.usd.is_some() || budget.tokens.is_some())
     }
 
     /// The budgets and what is used of them, an attempt in flight included. A story's time goes by
     /// from its first attempt to its checkpoint.
-    fn budgets(&self, story: Option<&StoryId>, in_flight: &Usage) -> Vec<(Budget, Scope, Used)> {
+    pub(super) fn budgets(
+        &self,
+        story: Option<&StoryId>,
+        in_flight: &Usage,
+    ) -> Vec<(Budget, Scope, Used)> {
         let policy = self.policy();
         let mut usage = self.tally.usage;
         usage.add(in_flight);
@@ -110,7 +116,7 @@ impl Machine {
         self.warn_of(&self.budgets(Some(story), in_flight));
     }
 
-    fn warn_of(&mut self, budgets: &[(Budget, Scope, Used)]) {
+    pub(super) fn warn_of(&mut self, budgets: &[(Budget, Scope, Used)]) {
         for (budget, scope, used) in budgets {
             for bound in budget.nearly_used_up(used) {
                 if self.ledger.warned.insert((scope.clone(), bound)) {
@@ -122,7 +128,12 @@ impl Machine {
 
     /// How long until the time at hand has to be looked at, if it is bounded at all.
     pub(super) fn next_budget_check(&self, story: &StoryId) -> Option<Duration> {
-        next_check(&self.budgets(Some(story), &Usage::default()))
+        self.next_time_check(Some(story))
+    }
+
+    /// The same where no story may be at hand.
+    pub(super) fn next_time_check(&self, story: Option<&StoryId>) -> Option<Duration> {
+        next_check(&self.budgets(story, &Usage::default()))
     }
 
     /// The last moment the time allows for an attempt at the story to begin, and that time.
@@ -179,36 +190,53 @@ impl Machine {
 
     /// Takes note of what an agent says it used, with a cost where only the prices tell it.
     pub(super) fn price(&self, attempt: &mut Attempt, told: Usage) {
-        attempt.usage = told;
-        attempt.prices = None;
+        let model = attempt.model.as_deref();
+        (attempt.usage, attempt.prices) = self.priced(told, model, &attempt.choice);
+    }
+
+    /// What an agent says it used, with its cost, and the prices where only they tell it.
+    pub(super) fn priced(
+        &self,
+        told: Usage,
+        model: Option<&str>,
+        choice: &Choice,
+    ) -> (Usage, Option<String>) {
         if told.cost_usd.is_some() || told.total_tokens() == 0 {
-            return;
+            return (told, None);
         }
-        let choice = &attempt.choice;
-        let models = [attempt.model.as_deref(), choice.model.as_deref()];
+        let models = [model, choice.model.as_deref()];
         let names: Vec<&str> = models
             .into_iter()
             .flatten()
             .chain([choice.agent.as_str()])
             .collect();
-        if let Some((name, price)) = self.policy().prices.find(&names) {
-            attempt.usage.cost_usd = Some(cost(price, &told));
-            attempt.prices = Some(name.to_owned());
+        match self.policy().prices.find(&names) {
+            None => (told, None),
+            Some((name, price)) => {
+                let cost_usd = Some(cost(price, &told));
+                (Usage { cost_usd, ..told }, Some(name.to_owned()))
+            }
         }
     }
 
     /// Warns once of each agent that a budget does not limit, because it does not report what counts.
-    pub(super) fn report_cost(&mut self, attempt: &Attempt, end: &AgentEnd) {
-        let Some(unlimited) = self.unlimited(&attempt.usage, end) else {
+    pub(super) fn report_cost(
+        &mut self,
+        choice: &Choice,
+        model: Option<&str>,
+        usage: &Usage,
+        end: &AgentEnd,
+    ) {
+        let Some(unlimited) = self.unlimited(usage, end) else {
             return;
         };
-        let agent = &attempt.choice.agent;
+        let agent = &choice.agent;
         if !self.availability.costless.insert(agent.clone()) {
             return;
         }
         let message = match unlimited {
             Unlimited::Cost { usd } => {
-                let model = attempt.model.as_ref().or(attempt.choice.model.as_ref());
+                let model = model.or(choice.model.as_deref());
                 let prices = heading(model.unwrap_or(agent));
                 let limit = limit_dollars(usd);
                 format!(

@@ -1,8 +1,9 @@
 //! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
 
 use super::gate_run::GateRun;
-use super::io::{GateEnd, Ground, SaveRequest, Step, StoryCheck};
+use super::io::{GateEnd, Ground, JudgedGate, SaveRequest, Step, StoryCheck};
 use super::session::Attempt;
+use super::subject::{Passed, Subject, Verdicts, Verified};
 use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
@@ -19,14 +20,8 @@ pub(super) struct Judged {
     attempt: Attempt,
     check: StoryCheck,
     verdicts: Verdicts,
-}
-
-/// What the gates said so far, in order.
-#[derive(Debug, Default)]
-struct Verdicts {
-    gates: Vec<Verdict>,
-    /// Places of gates that passed, but not at their first try.
-    flaky: Vec<usize>,
+    /// What the gates said, for those who review the attempt.
+    gates: Vec<JudgedGate>,
 }
 
 /// A promised attempt whose gates run.
@@ -34,13 +29,6 @@ struct Verdicts {
 pub(super) struct Gating {
     judged: Judged,
     run: GateRun,
-}
-
-/// An attempt that passed everything.
-#[derive(Debug)]
-pub(super) struct Verified {
-    attempt: Attempt,
-    verdicts: Verdicts,
 }
 
 impl Machine {
@@ -62,6 +50,7 @@ impl Machine {
             attempt,
             check,
             verdicts: Verdicts::default(),
+            gates: Vec::new(),
         })
     }
 
@@ -134,6 +123,7 @@ impl Machine {
         }
         judged.verdicts.gates.push(Verdict::of(&end.result));
         judged.check.touched.extend(end.touched);
+        judged.gates.push(self.judged_gate(&run, &end.result));
         let GateResult::Failed { how, tail, .. } = end.result else {
             judged.verdicts.flaky.extend(run.is_retry().then_some(gate));
             return self.next_gate(judged);
@@ -169,6 +159,7 @@ impl Machine {
             attempt,
             check,
             verdicts,
+            gates,
         } = judged;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
             let reason = format!("tasks are not ticked: {}", quoted(&check.still_open));
@@ -185,8 +176,18 @@ impl Machine {
                 format!("attempt `{id}` changed nothing but boxes"),
             );
         }
-        self.request(Step::TickStory(attempt.id.story.clone()));
-        Phase::Ticking(Verified { attempt, verdicts })
+        let verified = Verified {
+            attempt,
+            verdicts,
+            unreviewed: Vec::new(),
+        };
+        self.next_review(Subject::Attempt(Box::new(Passed { verified, gates })), 0)
+    }
+
+    /// Everything that judges the attempt has passed.
+    pub(super) fn tick(&mut self, verified: Verified) -> Phase {
+        self.request(Step::TickStory(verified.attempt.id.story.clone()));
+        Phase::Ticking(verified)
     }
 
     pub(super) fn on_ticked(&mut self, verified: Verified, tasks: &[String]) -> Phase {
@@ -242,6 +243,7 @@ impl Machine {
         }
         self.retries_used
             .insert(id.story.clone(), story.carry.retries_used);
+        self.note_unreviewed(&id.story, verified.unreviewed);
         self.last_done = Some(id.story.clone());
         self.completed.insert(id.story.clone());
         let unused = self.notes.story_over(&id.story);
@@ -262,8 +264,7 @@ impl Machine {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        let is_judged_whole = self.policy().gates_at_end().next().is_some();
-        if self.policy().only_story.is_some() && !is_judged_whole {
+        if self.policy().only_story.is_some() && !self.policy().judges_whole() {
             return self.end_done(Outcome::StoryDone {
                 story: Some(id.story),
             });

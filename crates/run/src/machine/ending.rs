@@ -49,7 +49,7 @@ impl Machine {
     fn stop_phase(&mut self, phase: Phase, grace: Duration) -> Phase {
         match phase {
             Phase::Working(work) => self.stop_work(work, grace),
-            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) => {
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_) | Phase::Reviewing(_) => {
                 self.emit(Effect::StopProcess { grace });
                 phase
             }
@@ -88,6 +88,7 @@ impl Machine {
                 self.disarm_all(&mut work);
                 self.tally.usage.add(&work.attempt.usage);
             }
+            Phase::Reviewing(mut review) => self.settle_review(&mut review),
             _ => {}
         }
         let StepFailure { reason, hint, .. } = failure;

@@ -1,7 +1,7 @@
 //! A gate that runs: its tries on one tree, and what is announced of them.
 
 use super::Machine;
-use super::io::{GateEnd, GateRequest, Ground, Step};
+use super::io::{GateEnd, GateRequest, Ground, JudgedGate, Step};
 use crate::records::event::{
     Event, GateFinished, GateNotRun, GateResult, GateRetried, GateStarted,
 };
@@ -167,6 +167,16 @@ impl Machine {
             run.red.join(", then "),
             ordinal(run.try_number())
         )
+    }
+
+    /// What a gate said, for those who review the work.
+    pub(super) fn judged_gate(&self, run: &GateRun, result: &GateResult) -> JudgedGate {
+        JudgedGate {
+            name: self.gate_name(run.gate),
+            run: self.policy().gates[run.gate].run.clone(),
+            result: result.clone(),
+            log: self.gate_log(run),
+        }
     }
 
     fn gate_log(&self, run: &GateRun) -> String {

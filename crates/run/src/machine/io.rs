@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::policy::roster::Choice;
 use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request, TaskOutline};
+use crate::records::review::JudgedItem;
 use crate::tamper::Finding;
 use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage};
@@ -68,6 +69,8 @@ pub enum Step {
     RunGate(GateRequest),
     /// Compare the checkpoint with where the run began; answered by `Compared`.
     CompareWithStart,
+    /// Ask a reviewer; answered by `AgentStarted`, its life, and `ReviewEnded`.
+    Review(ReviewRequest),
     /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
     Reopen(Reopening),
     /// Tick the boxes the agent left open; answered by `Ticked`.
@@ -136,6 +139,32 @@ pub struct SaveRequest {
     pub green: Vec<usize>,
 }
 
+/// A review that is to take place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewRequest {
+    /// The attempt that is reviewed; where the whole change is, the last one.
+    pub attempt: AttemptId,
+    /// The whole change is reviewed.
+    pub whole: bool,
+    /// Who reviews, by the place in the policy.
+    pub reviewer: usize,
+    /// What the gates said.
+    pub gates: Vec<JudgedGate>,
+    /// Why the reviewer is asked once more.
+    pub again: Option<String>,
+}
+
+/// What a gate said of the work that is reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedGate {
+    pub name: String,
+    /// Its shell line.
+    pub run: String,
+    pub result: GateResult,
+    /// The file with its output.
+    pub log: String,
+}
+
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
@@ -173,6 +202,8 @@ pub enum Answer {
     /// Gates that have paths in which the checkpoint differs from where the run began, by their places
     /// in the policy.
     Compared(Vec<usize>),
+    /// The reviewer and everything it started are gone, and what it changed is undone.
+    ReviewEnded(Box<ReviewEnd>),
     /// The checkpoint, and the gates that are known to pass on it.
     GatesRecalled { commit: String, green: Vec<usize> },
     /// The story has open tasks again, in this commit.
@@ -413,6 +444,14 @@ pub struct GateEnd {
     /// Where what it changed is kept: gates that have paths in which the attempt has now changed files,
     /// by their places in the policy.
     pub touched: Vec<usize>,
+}
+
+/// Everything known about a reviewer once nothing of it runs any more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewEnd {
+    pub agent: AgentEnd,
+    /// The verdicts in its answer, or why it has none.
+    pub verdicts: Result<Vec<JudgedItem>, String>,
 }
 
 /// Everything known about an agent once nothing of it runs any more.

@@ -1,9 +1,12 @@
 //! What holds in every history: random answers, stray ones, stops and timers at any moment.
 
+mod reviews;
+
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
+use self::reviews::{Reviewed, any_reviewer};
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
@@ -97,6 +100,9 @@ fn policies() -> impl Strategy<Value = Policy> {
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish, 0_u32..4);
     let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
     let gates = prop::collection::vec(gate.prop_map(any_gate), 0..4);
+    let own = prop::option::weighted(0.3, 1_u64..2000);
+    let reviewers = prop::collection::vec((any::<bool>(), any::<bool>(), own), 0..3);
+    let gates = (gates, reviewers);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
         seconds(1..20_000),
@@ -122,7 +128,8 @@ fn policies() -> impl Strategy<Value = Policy> {
             max_retries: rules.2,
             repairs: rules.4,
             on_finish: rules.3,
-            gates: gates.into_iter().enumerate().map(named).collect(),
+            gates: gates.0.into_iter().enumerate().map(named).collect(),
+            reviewers: gates.1.into_iter().enumerate().map(any_reviewer).collect(),
             idle_timeout: times.0,
             total_timeout: times.1,
             max_wait: times.2,
@@ -254,6 +261,7 @@ struct World {
     flaky_times: u32,
     /// Gates that could not run the last time.
     missing: HashSet<usize>,
+    reviewed: Reviewed,
     /// How many checkpoints there are.
     checkpoints: u32,
     stories: Vec<StoryView>,
@@ -301,6 +309,7 @@ impl World {
             touched_by_gate: Vec::new(),
             flaky_times: 0,
             missing: HashSet::new(),
+            reviewed: Reviewed::default(),
             checkpoints: 0,
             stories: (1..=4)
                 .map(|n| super::script::story(&n.to_string(), state(n)))
@@ -376,15 +385,17 @@ impl World {
             return;
         };
         let pick = match step {
-            Effect::Step(_, Step::StartAgent(_)) => pick % 2 * 4,
+            Effect::Step(_, Step::StartAgent(_) | Step::Review(_)) => pick % 2 * 4,
             Effect::Step(_, Step::Restore | Step::Save(_)) => 2,
             _ if pick % 5 == 1 => 0,
             _ => pick,
         };
         let is_answered_later = matches!(
             step,
-            Effect::Step(_, Step::StartAgent(_) | Step::RunGate(_) | Step::AskFinish)
-                | Effect::SetTimerAt { .. }
+            Effect::Step(
+                _,
+                Step::StartAgent(_) | Step::RunGate(_) | Step::Review(_) | Step::AskFinish
+            ) | Effect::SetTimerAt { .. }
         );
         if is_answered_later {
             return self.send_unheard(pick, self.ticket);
@@ -408,7 +419,10 @@ impl World {
         assert_eq!(self.machine.unanswered(false), want);
         let is_process = matches!(
             self.open,
-            Open::Step(Effect::Step(_, Step::StartAgent(_) | Step::RunGate(_)))
+            Open::Step(Effect::Step(
+                _,
+                Step::StartAgent(_) | Step::RunGate(_) | Step::Review(_)
+            ))
         );
         assert_eq!(self.machine.unanswered(true), want.filter(|_| !is_process));
     }
@@ -428,6 +442,7 @@ impl World {
                 super::script::begin_done(ticket)
             }
             Effect::Step(_, Step::StartAgent(_)) => self.agent(pick),
+            Effect::Step(_, Step::Review(_)) => self.reviewer(pick),
             Effect::Step(_, Step::CheckStory(_)) => {
                 let check = check(pick);
                 self.touched = check.touched.iter().copied().collect();
@@ -546,6 +561,7 @@ impl World {
     fn reopened(&mut self, story: &StoryId) -> Input {
         self.checkpoints += 1;
         self.whole.clear();
+        self.reviewed.whole_changed();
         self.set_state(story, StoryState::Open);
         Input::Answer(
             self.ticket,
@@ -603,6 +619,7 @@ impl World {
         let said = std::mem::take(&mut self.gates);
         self.new_checkpoint(Some(&said));
         self.whole.clear();
+        self.reviewed.whole_changed();
         self.set_state(story, StoryState::Done);
         Input::Answer(
             self.ticket,
@@ -629,38 +646,7 @@ impl World {
     fn see(&mut self, effect: &Effect) {
         let nothing_runs = self.agent.is_none() && !self.gate_alive;
         match effect {
-            Effect::Step(
-                _,
-                Step::StartAgent(AgentRequest {
-                    notes,
-                    attempt,
-                    continues,
-                    ..
-                }),
-            ) => {
-                self.see_budget(&attempt.story);
-                let is_due = |it: &mut Option<StoryId>| {
-                    it.as_ref().is_none_or(|story| *story == attempt.story)
-                };
-                let due = self.unread.extract_if(.., is_due).count();
-                assert!(notes.len() >= due, "a note was lost");
-                assert!(nothing_runs, "two at a time");
-                if continues.is_some() {
-                    assert_eq!(self.tree, Tree::Worked, "its tree is gone");
-                    assert!(!self.accepted, "a repair of what was accepted");
-                    assert!(!self.parked.contains(attempt), "it was parked");
-                } else {
-                    assert_eq!(self.tree, Tree::AtCheckpoint, "no checkpoint");
-                    self.repairs = 0;
-                }
-                self.tree = Tree::Worked;
-                self.accepted = false;
-                self.agent = Some(Life::default());
-                self.promised = false;
-                self.gates.clear();
-                self.flaky.clear();
-                self.not_run.clear();
-            }
+            Effect::Step(_, Step::StartAgent(request)) => self.see_agent(request),
             Effect::StopProcess { .. } => {
                 assert!(!nothing_runs, "nothing is there to stop");
                 if let Some(life) = &mut self.agent {
@@ -684,6 +670,14 @@ impl World {
                 let is_later = self.policy.gates[*gate].when == When::End;
                 assert!(*ground == Ground::Checkpoint || is_later != is_attempt);
                 self.gate_alive = true;
+            }
+            Effect::Step(_, Step::CheckStory(_)) => self.reviewed.attempt_changed(),
+            Effect::Step(_, Step::Review(request)) => {
+                assert!(nothing_runs, "two at a time");
+                let tree = [Tree::Worked, Tree::AtCheckpoint][usize::from(request.whole)];
+                assert_eq!(self.tree, tree);
+                assert!(request.whole || self.promised);
+                self.agent = Some(Life::default());
             }
             Effect::Step(_, Step::TickStory(_)) => self.accepted = true,
             Effect::Step(_, Step::Save(request)) => self.see_save(request),
@@ -721,6 +715,36 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    fn see_agent(&mut self, request: &AgentRequest) {
+        let AgentRequest {
+            notes,
+            attempt,
+            continues,
+            ..
+        } = request;
+        self.see_budget(&attempt.story);
+        let is_due =
+            |it: &mut Option<StoryId>| it.as_ref().is_none_or(|story| *story == attempt.story);
+        let due = self.unread.extract_if(.., is_due).count();
+        assert!(notes.len() >= due, "a note was lost");
+        assert!(self.agent.is_none() && !self.gate_alive, "two at a time");
+        if continues.is_some() {
+            assert_eq!(self.tree, Tree::Worked, "its tree is gone");
+            assert!(!self.accepted, "a repair of what was accepted");
+            assert!(!self.parked.contains(attempt), "it was parked");
+        } else {
+            assert_eq!(self.tree, Tree::AtCheckpoint, "no checkpoint");
+            self.repairs = 0;
+        }
+        self.tree = Tree::Worked;
+        self.accepted = false;
+        self.agent = Some(Life::default());
+        self.promised = false;
+        self.gates.clear();
+        self.flaky.clear();
+        self.not_run.clear();
     }
 
     /// No agent starts where something is used up.
@@ -763,6 +787,7 @@ impl World {
         );
         assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
         assert!(self.promised, "a commit without a promise");
+        self.reviewed.see_save(&self.policy);
         let gates = self.policy.gates.iter().enumerate();
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
             if !self.gates.contains_key(&index) {
@@ -788,11 +813,13 @@ impl World {
         let red = self.progress.red_in_work.iter().cloned();
         let red = red.filter(|name| !may_stay_red(name));
         match outcome {
-            Outcome::Unverified { gates } => {
+            Outcome::Unverified { gates, reviews } => {
                 assert_eq!((gates, exit_code), (&red.collect(), 1));
+                assert_eq!(*reviews, self.progress.unreviewed());
             }
             Outcome::AllDone | Outcome::StoryDone { .. } => {
                 assert_eq!((red.count(), exit_code), (0, 0));
+                assert_eq!(self.progress.unreviewed(), []);
             }
             _ => assert_ne!(exit_code, 0),
         }
@@ -809,6 +836,7 @@ impl World {
             let was_red = was_red && !self.missing.contains(&index);
             assert!(self.whole[&index] || was_red, "done with a red gate");
         }
+        self.reviewed.see_all_done(&self.policy);
     }
 
     fn hear(&mut self, event: &Event) {
@@ -822,6 +850,7 @@ impl World {
             event: event.clone(),
         });
         match event {
+            Event::ReviewFinished(finished) => self.reviewed.hear(finished, &self.policy),
             Event::AttemptFailed(AttemptFailed { story, kind, .. })
                 if consequence(*kind) == Consequence::Retry =>
             {
@@ -969,6 +998,8 @@ struct Order {
     story: Option<StoryId>,
     attempt: Option<AttemptNumber>,
     gate: Option<bool>,
+    /// The review that takes place.
+    review: Option<String>,
     last_attempt: HashMap<StoryId, AttemptNumber>,
     deferred: HashSet<StoryId>,
     /// Stories the user skipped.
@@ -1027,7 +1058,17 @@ impl Order {
             | Event::GateFinished(GateFinished { baseline, .. }) => {
                 assert_eq!(self.gate.take(), Some(*baseline));
             }
+            Event::ReviewStarted(started) => {
+                assert_eq!((self.attempt, self.gate), (started.attempt, None));
+                assert_eq!(self.story.is_none(), started.attempt.is_none());
+                assert!(self.review.replace(started.review.clone()).is_none());
+            }
+            Event::Reviewer { review, .. } => assert_eq!(self.review.as_ref(), Some(review)),
+            Event::ReviewFinished(finished) => {
+                assert_eq!(self.review.take(), Some(finished.review.clone()));
+            }
             Event::AttemptFailed(AttemptFailed { story, attempt, .. }) => {
+                assert_eq!(self.review, None);
                 self.is_at(story, *attempt);
                 self.attempt = None;
             }

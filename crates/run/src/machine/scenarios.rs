@@ -12,6 +12,7 @@ mod paths;
 mod prices;
 mod repairs;
 mod retries;
+mod reviews;
 mod steering;
 mod stops;
 mod stories;

@@ -1,8 +1,9 @@
 //! Shared by the machine's tests: a machine with a fixed clock, and short names for values.
 
 use super::*;
+use crate::policy::reviewer::Reviewer;
 use crate::policy::roster::Choice;
-use crate::policy::{Consequence, Gate, OnFinish, When, consequence, is_in_prompt};
+use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence, is_in_prompt};
 use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
@@ -167,6 +168,17 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         keep_changes: false,
         retries: 0,
         paths: None,
+    }
+}
+
+pub(super) fn reviewer(name: &str) -> Reviewer {
+    Reviewer {
+        name: name.to_owned(),
+        choice: agent(&format!("agent-{name}")),
+        when: When::Story,
+        advisory: false,
+        timeout: Some(Duration::from_secs(20 * 60)),
+        budget: Budget::default(),
     }
 }
 
@@ -537,6 +549,7 @@ pub(super) fn end(outcome: Outcome, exit_code: u8) -> Effect {
 pub(super) fn unverified(gate: &str) -> Outcome {
     Outcome::Unverified {
         gates: vec![gate.to_owned()],
+        reviews: Vec::new(),
     }
 }
 

@@ -76,6 +76,11 @@ impl Machine {
                 .gates_at_end()
                 .map(|gate| gate.name.clone())
                 .collect(),
+            reviews: policy.reviewers.iter().map(|it| it.name.clone()).collect(),
+            reviews_at_end: policy
+                .reviewers_at_end()
+                .map(|it| it.name.clone())
+                .collect(),
             resumed,
             stories: self.stories.iter().map(outline).collect(),
             budget: policy.budget.into(),

@@ -108,18 +108,21 @@ impl Machine {
         if self.skip {
             return phase;
         }
-        let has_story = matches!(
-            phase,
-            Phase::Working(_)
-                | Phase::Baseline(_)
-                | Phase::Gating(_)
-                | Phase::RecallingGates(_)
-                | Phase::Checking(_)
-                | Phase::Parking(_)
-                | Phase::Restoring(..)
-                | Phase::Waiting(..)
-                | Phase::Paused(_)
-        );
+        let has_story = match &phase {
+            Phase::Reviewing(review) => review.has_attempt(),
+            phase => matches!(
+                phase,
+                Phase::Working(_)
+                    | Phase::Baseline(_)
+                    | Phase::Gating(_)
+                    | Phase::RecallingGates(_)
+                    | Phase::Checking(_)
+                    | Phase::Parking(_)
+                    | Phase::Restoring(..)
+                    | Phase::Waiting(..)
+                    | Phase::Paused(_)
+            ),
+        };
         // There is no story, or it is done already.
         if !has_story {
             return phase;
@@ -128,7 +131,7 @@ impl Machine {
         self.announce_request(Request::Skip);
         match phase {
             Phase::Working(work) => self.skip_work(work),
-            Phase::Baseline(_) | Phase::Gating(_) => {
+            Phase::Baseline(_) | Phase::Gating(_) | Phase::Reviewing(_) => {
                 self.emit(Effect::StopProcess { grace: STOP_GRACE });
                 phase
             }

@@ -116,6 +116,11 @@ impl AttemptFailure {
         }
     }
 
+    /// A review found something not met.
+    pub(super) fn review(reason: String) -> Self {
+        Self::new(FailureKind::Review, reason)
+    }
+
     fn limit(limit: &Limit) -> Self {
         Self {
             limit: Some(Box::new(limit.clone())),
@@ -273,7 +278,7 @@ fn odd_exit(exit: AgentExit) -> Option<String> {
     }
 }
 
-fn exit_in_words(exit: AgentExit) -> String {
+pub(super) fn exit_in_words(exit: AgentExit) -> String {
     match exit {
         AgentExit::Code(code) => format!("exit code {code}"),
         AgentExit::Signal(signal) => format!("signal {signal}"),

@@ -1,9 +1,10 @@
-//! Gates at the end: they judge the whole change once every story is done, and a red one opens the
+//! Gates and reviews at the end: they judge the whole change once every story is done, and a red one opens the
 //! last story again.
 
 use super::checks::is_due;
 use super::gate_run::GateRun;
 use super::io::{GateEnd, Ground, Step};
+use super::subject::{Subject, Whole};
 use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
@@ -14,20 +15,9 @@ use ralph_vault::journal::reopening::Reopening;
 
 /// A gate at the end that runs.
 #[derive(Debug)]
-pub(super) struct Whole {
-    judging: Judging,
+pub(super) struct WholeGating {
+    whole: Whole,
     run: GateRun,
-}
-
-/// What the gates at the end decide.
-#[derive(Debug)]
-pub(super) struct Judging {
-    /// How the run ends if all of them pass.
-    outcome: Outcome,
-    /// The story that is opened again if not.
-    story: StoryId,
-    /// Gates that have paths in which the whole change changed files.
-    touched: Vec<usize>,
 }
 
 impl Machine {
@@ -39,24 +29,26 @@ impl Machine {
         let Some(story) = self.last_story().filter(|_| is_done) else {
             return self.end_done(outcome);
         };
-        let judging = Judging {
+        self.unreviewed.retain(|(_, story)| story.is_some());
+        let whole = Whole {
             outcome,
             story,
             touched: Vec::new(),
+            judged: Vec::new(),
         };
         let has_paths = self.policy().gates_at_end().any(|it| it.paths.is_some());
         if has_paths {
             self.request(Step::CompareWithStart);
-            return Phase::Comparing(judging);
+            return Phase::Comparing(whole);
         }
-        self.next_whole(judging, 0)
+        self.next_whole(whole, 0)
     }
 
-    pub(super) fn on_compared(&mut self, judging: Judging, touched: Vec<usize>) -> Phase {
+    pub(super) fn on_compared(&mut self, whole: Whole, touched: Vec<usize>) -> Phase {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
-        self.next_whole(Judging { touched, ..judging }, 0)
+        self.next_whole(Whole { touched, ..whole }, 0)
     }
 
     /// Ends the run with this outcome. Work that is done is not verified where gates are red in it,
@@ -67,8 +59,10 @@ impl Machine {
             .map(|gate| gate.name.clone())
             .filter(|gate| self.red_in_work.contains(gate))
             .collect();
-        if outcome.is_done() && !red.is_empty() {
-            return self.end(Outcome::Unverified { gates: red });
+        let reviews = self.unreviewed();
+        if outcome.is_done() && !(red.is_empty() && reviews.is_empty()) {
+            let gates = red;
+            return self.end(Outcome::Unverified { gates, reviews });
         }
         self.end(outcome)
     }
@@ -93,27 +87,30 @@ impl Machine {
     }
 
     /// Runs the next gate at the end, from a place on.
-    fn next_whole(&mut self, judging: Judging, from: usize) -> Phase {
+    fn next_whole(&mut self, whole: Whole, from: usize) -> Phase {
         for place in from..self.policy().gates.len() {
             let gate = &self.policy().gates[place];
             if gate.when != When::End {
                 continue;
             }
-            if !self.setup.continues_work && !is_due(gate, place, &judging.touched) {
-                self.announce_not_run(&judging.story, place, Ground::Whole);
+            if !self.setup.continues_work && !is_due(gate, place, &whole.touched) {
+                self.announce_not_run(&whole.story, place, Ground::Whole);
                 continue;
             }
-            let last = self.attempts_at(&judging.story);
-            let attempt = AttemptId::new(judging.story.clone(), last);
+            let attempt = self.last_attempt_at(&whole.story);
             let run = self.run_gate(&attempt, 0, place, Ground::Whole);
-            return Phase::Whole(Whole { judging, run });
+            return Phase::Whole(WholeGating { whole, run });
         }
-        self.end_done(judging.outcome)
+        self.next_review(Subject::Whole(whole), 0)
+    }
+
+    pub(super) fn last_attempt_at(&self, story: &StoryId) -> AttemptId {
+        AttemptId::new(story.clone(), self.attempts_at(story))
     }
 
     pub(super) fn on_whole_ended(
         &mut self,
-        Whole { judging, mut run }: Whole,
+        WholeGating { mut whole, mut run }: WholeGating,
         end: GateEnd,
     ) -> Phase {
         let overrun = self.unwatch_gate();
@@ -127,31 +124,41 @@ impl Machine {
         let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
         let is_red_as_before = was_red && end.result.is_red();
         if !is_red_as_before && self.retry_gate(&mut run, &end) {
-            return Phase::Whole(Whole { judging, run });
+            return Phase::Whole(WholeGating { whole, run });
         }
         self.announce_gate(&run, &end);
+        whole.judged.push(self.judged_gate(&run, &end.result));
         self.note_work(gate, is_red_as_before);
         let GateResult::Failed { how, tail, .. } = end.result else {
-            return self.next_whole(judging, gate + 1);
+            return self.next_whole(whole, gate + 1);
         };
         let name = self.gate_name(gate);
         if is_red_as_before {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
-            return self.next_whole(judging, gate + 1);
+            return self.next_whole(whole, gate + 1);
         }
-        let reopening = Reopening {
-            story: judging.story,
+        self.reopen(Reopening {
+            story: whole.story,
             reason: gate_reason(&name, &run.how(&how), &tail),
             gate: name,
-        };
+            review: false,
+        })
+    }
+
+    /// Opens the last story again: the whole change did not pass.
+    pub(super) fn reopen(&mut self, reopening: Reopening) -> Phase {
         self.request(Step::Reopen(reopening.clone()));
         Phase::Reopening(reopening)
     }
 
     pub(super) fn on_reopened(&mut self, reopening: Reopening, commit: &str) -> Phase {
         let (story, reason) = (reopening.story.clone(), reopening.reason.clone());
-        let gate = reopening.gate.clone();
+        let gate = (!reopening.review).then(|| reopening.gate.clone());
+        let kind = match gate {
+            Some(_) => FailureKind::Gate,
+            None => FailureKind::Review,
+        };
         self.checkpoint_verdicts.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
@@ -170,9 +177,9 @@ impl Machine {
             return self.end(Outcome::Exhausted {
                 attempts: self.attempts_at(&story),
                 story,
-                kind: FailureKind::Gate,
+                kind,
                 reason,
-                gate: Some(gate),
+                gate,
             });
         }
         self.read_backlog()

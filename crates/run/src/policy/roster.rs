@@ -200,7 +200,7 @@ pub(crate) fn never_asked(settings: &Settings, change: &str, stories: &[&StoryId
 }
 
 /// The model of an agent where nothing more particular is said.
-fn usual_model(settings: &Settings, name: &str) -> Option<String> {
+pub(crate) fn usual_model(settings: &Settings, name: &str) -> Option<String> {
     let own = settings.agents.get(name);
     let own = own.and_then(|it| it.value.model.clone());
     let said = settings.model.as_ref().map(|model| model.value.clone());

@@ -52,7 +52,7 @@ pub fn look(plan: &Plan<'_>) -> Vec<Remark> {
         Err(error) => vec![refused(&error.into())],
     };
     remarks.extend(about_change(plan.change));
-    if plan.settings.gates.value.is_empty() {
+    if plan.settings.gates.value.is_empty() && plan.settings.reviews.value.is_empty() {
         let hint = "`ralphtool init` finds commands that check this repository";
         remarks.push(Remark::warns(NO_GATES).hint(hint));
     }

@@ -19,7 +19,7 @@ use crate::records::summary::RunSummary;
 /// the budget, and one that did not come up; two gates, one of them flaky and one red before.
 pub(super) const EVERYTHING: &str = r#"
 0 {"event":"warning","code":"settings","message":"`max_retry` is no setting"}
-0 {"event":"run_started","change":"add-retry","branch":"ralph/add-retry","original":"main","original_commit":"c0","agent":"codex","model":"gpt-5","stories_total":4,"stories_done":1,"max_retries":3,"gates":["tests","lint"],"resumed":false,"stories":[{"id":"0","title":"Before","state":"done","tasks_done":1,"tasks_total":1},{"id":"1","title":"Retry | the `upload` @octocat #12","state":"open","tasks_done":0,"tasks_total":2},{"id":"2","title":"Count retries","state":"open","tasks_done":0,"tasks_total":2},{"id":"3","title":"Last","state":"open","tasks_done":0,"tasks_total":1}],"budget":{"usd":5.0}}
+0 {"event":"run_started","change":"add-retry","branch":"ralph/add-retry","original":"main","original_commit":"c0","agent":"codex","model":"gpt-5","stories_total":4,"stories_done":1,"max_retries":3,"gates":["tests","lint"],"reviews":["second | opinion"],"resumed":false,"stories":[{"id":"0","title":"Before","state":"done","tasks_done":1,"tasks_total":1},{"id":"1","title":"Retry | the `upload` @octocat #12","state":"open","tasks_done":0,"tasks_total":2},{"id":"2","title":"Count retries","state":"open","tasks_done":0,"tasks_total":2},{"id":"3","title":"Last","state":"open","tasks_done":0,"tasks_total":1}],"budget":{"usd":5.0}}
 1 {"event":"story_started","story":"1","title":"Retry | the `upload` @octocat #12","position":2,"total":4,"open_tasks":2}
 0 {"event":"gate_started","story":"1","gate":"lint","baseline":true}
 4 {"event":"gate_finished","story":"1","gate":"lint","baseline":true,"result":{"verdict":"failed","how":"exit code 2","tail":"x"},"duration_ms":4000}
@@ -38,14 +38,20 @@ pub(super) const EVERYTHING: &str = r#"
 0 {"event":"gate_started","story":"1","gate":"lint","baseline":false}
 4 {"event":"gate_finished","story":"1","gate":"lint","baseline":false,"result":{"verdict":"failed","how":"exit code 2","tail":"x"},"duration_ms":4000}
 0 {"event":"warning","code":"red_before","message":"gate `lint` is red (exit code 2), as it was before the attempt"}
-1 {"event":"story_completed","story":"1","title":"Retry","attempts":2,"commit":"c0ffee0123456789","changed_files":4,"duration_ms":112000,"usage":{"input_tokens":50000,"output_tokens":2500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":0.15}}
+0 {"event":"review_started","story":"1","attempt":2,"review":"second | opinion","agent":{"agent":"gemini","model":"pro"},"transcript":"t/review-second","output":"gemini-json"}
+9 {"event":"review_finished","story":"1","attempt":2,"review":"second | opinion","result":{"ended":"no_verdict","reason":"it gave no answer"},"retrying":true,"duration_ms":9000,"usage":{"input_tokens":1000,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":0.0}}
+0 {"event":"review_started","story":"1","attempt":2,"review":"second | opinion","agent":{"agent":"gemini","model":"pro"},"again":"it gave no answer","transcript":"t/review-second.2","output":"gemini-json"}
+20 {"event":"reviewer","story":"1","review":"second | opinion","agent":{"type":"usage","usage":{"input_tokens":20000,"output_tokens":300,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":0.02},"prices":"pro"}}
+1 {"event":"review_finished","story":"1","attempt":2,"review":"second | opinion","result":{"ended":"judged","items":[{"item":"T1","what":"task","text":"Retry @octocat","verdict":"met","evidence":"src/a.rs:12, | `cargo test` prints 3 passed"},{"item":"S1","what":"scenario","text":"Retry: Down once","verdict":"cannot_tell","evidence":"no network here"}]},"duration_ms":21000,"usage":{"input_tokens":20000,"output_tokens":300,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":0.02},"prices":"pro"}
+0 {"event":"warning","code":"review_cannot_tell","message":"review `second | opinion` cannot tell: S1 Retry: Down once: no network here"}
+1 {"event":"story_completed","story":"1","title":"Retry","attempts":2,"commit":"c0ffee0123456789","changed_files":4,"duration_ms":142000,"usage":{"input_tokens":71000,"output_tokens":2800,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":0.17}}
 0 {"event":"story_started","story":"2","title":"Count retries","position":3,"total":4,"open_tasks":2}
 0 {"event":"attempt_started","story":"2","attempt":1,"max_attempts":4,"transcript":"t","agent":{"agent":"claude","model":null}}
 100 {"event":"agent","story":"2","attempt":1,"agent":{"type":"usage","usage":{"input_tokens":90000,"output_tokens":9000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.2}}}
 0 {"event":"warning","code":"budget","message":"87% of the budget of $5.00 used; the run stops at 100%"}
 50 {"event":"agent","story":"2","attempt":1,"agent":{"type":"usage","usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}}
 1 {"event":"attempt_failed","story":"2","attempt":1,"kind":"budget","reason":"the budget of $5.00 is used up","parked":"2.1","changed_files":2,"retrying":false,"duration_ms":151000,"usage":{"input_tokens":100000,"output_tokens":10000,"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":4.9}}
-0 {"event":"run_ended","outcome":{"why":"budget_used_up","used":"$5.05","limit":"$5.00","flags":"--max-cost 10.10"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":268000,"usage":{"input_tokens":150000,"output_tokens":12500,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.05}}
+0 {"event":"run_ended","outcome":{"why":"budget_used_up","used":"$5.05","limit":"$5.00","flags":"--max-cost 10.10"},"stories_done":2,"stories_total":4,"attempts":3,"duration_ms":298000,"usage":{"input_tokens":171000,"output_tokens":12800,"cache_read_tokens":35000,"cache_write_tokens":700,"cost_usd":5.07}}
 1 {"event":"finished","choice":"keep","head":"ralph/add-retry","branch":"ralph/add-retry","changed_files":4}
 "#;
 

@@ -4,15 +4,18 @@ use jiff::Timestamp;
 
 use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
-    RedTryReceipt, RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
+    RedTryReceipt, RepairReceipt, ReviewReceipt, ReviewVerdict, Spending, StoryReceipt,
+    StoryResult, Totals,
 };
 use crate::records::event::{Outcome, Record, RepairStarted};
 use crate::records::progress::{
-    AttemptProgress, AttemptStanding, GateProgress, GateStanding, Progress, RedTry, StoryProgress,
-    StoryStanding,
+    AttemptProgress, AttemptStanding, GateProgress, GateStanding, Progress, RedTry, ReviewProgress,
+    StoryProgress, StoryStanding,
 };
+use crate::records::review::{ReviewResult, Verdict};
 use crate::records::summary::RunSummary;
 use crate::words::in_ms;
+use ralph_agents::agent_event::Usage;
 use ralph_base::ids::AttemptNumber;
 
 impl Receipt {
@@ -30,6 +33,7 @@ impl Receipt {
             .iter()
             .map(|it| story(&progress, it, until, is_at_work))
             .collect();
+        let reviews_at_end = reviews_at_end(&progress);
         let header = progress.header.as_ref();
         Self {
             v: RECEIPT_VERSION,
@@ -58,12 +62,18 @@ impl Receipt {
                     .count(),
                 changed_files: figures.changed_files,
                 duration_ms: in_ms(figures.time),
-                spending: Spending::sum(stories.iter().map(|it| &it.spending)),
+                spending: Spending::sum(
+                    stories
+                        .iter()
+                        .map(|it| &it.spending)
+                        .chain(reviews_at_end.iter().map(|it| &it.spending)),
+                ),
             },
             stories,
             gates_at_end: gates_at_end(&progress),
             flaky_gates: progress.flaky_gates(),
             gates_not_run: progress.gates_not_run(),
+            reviews_at_end,
             alerts: progress.alerts(),
             unverified: progress.unverified(),
             warnings: progress.warnings,
@@ -97,7 +107,7 @@ fn story(
         findings: progress.findings_of(story).cloned().collect(),
         is_doubtful: progress.is_doubtful(story),
         duration_ms: in_ms(story.elapsed(until)),
-        spending: Spending::sum(attempts.iter().map(|it| &it.spending)),
+        spending: Spending::sum(attempts.iter().flat_map(AttemptReceipt::all_spending)),
         attempts,
         gates_before: gates(story, None),
         commits,
@@ -124,9 +134,14 @@ fn attempt(story: &StoryProgress, attempt: &AttemptProgress, is_at_work: bool) -
         parked: failed.map(|it| it.parked.clone()),
         changed_files: failed.map(|it| it.changed_files),
         duration_ms: failed.map(|it| it.duration_ms).or(attempt.took.map(in_ms)),
-        spending: Spending::of(attempt),
+        spending: Spending::of(
+            &attempt.usage,
+            attempt.prices.as_deref(),
+            attempt.lacks_cost(),
+        ),
         repairs: attempt.repairs.iter().map(repair).collect(),
         gates: gates(story, Some(attempt.number)),
+        reviews: story.reviews_of(attempt.number).map(review).collect(),
     }
 }
 
@@ -154,11 +169,58 @@ fn gates_at_end(progress: &Progress) -> Vec<GateReceipt> {
     whole.into_iter().map(gate).collect()
 }
 
+fn reviews_at_end(progress: &Progress) -> Vec<ReviewReceipt> {
+    let all = progress.stories.iter().flat_map(|story| &story.reviews);
+    let mut whole: Vec<&ReviewProgress> = all.filter(|it| it.is_whole()).collect();
+    whole.sort_by_key(|it| it.started_at);
+    whole.into_iter().map(review).collect()
+}
+
+fn review(review: &ReviewProgress) -> ReviewReceipt {
+    let verdict = match &review.result {
+        None => ReviewVerdict::Unknown,
+        Some(ReviewResult::NoVerdict { .. }) => ReviewVerdict::NoVerdict,
+        Some(result) if result.has(Verdict::NotMet) => ReviewVerdict::NotMet,
+        Some(result) if result.has(Verdict::CannotTell) => ReviewVerdict::CannotTell,
+        Some(ReviewResult::Judged { .. }) => ReviewVerdict::Met,
+    };
+    let reason = match &review.result {
+        Some(ReviewResult::NoVerdict { reason }) => Some(reason.clone()),
+        Some(ReviewResult::Judged { .. }) | None => None,
+    };
+    ReviewReceipt {
+        name: review.name.clone(),
+        agent: review.agent.agent.clone(),
+        model: review.agent.model.clone(),
+        advisory: review.advisory,
+        repair: review.repair,
+        verdict,
+        reason,
+        items: review
+            .result
+            .iter()
+            .flat_map(ReviewResult::items)
+            .cloned()
+            .collect(),
+        duration_ms: review.duration.map(in_ms),
+        spending: Spending::of(&review.usage, review.prices.as_deref(), review.lacks_cost()),
+    }
+}
+
+impl AttemptReceipt {
+    /// What it used, and what each of its reviews did.
+    fn all_spending(&self) -> impl Iterator<Item = &Spending> {
+        let reviews = self.reviews.iter().map(|it| &it.spending);
+        std::iter::once(&self.spending).chain(reviews)
+    }
+}
+
 impl Spending {
-    fn of(attempt: &AttemptProgress) -> Self {
-        let usage = &attempt.usage;
-        let source = match &attempt.prices {
-            Some(name) => CostSource::Prices { name: name.clone() },
+    fn of(usage: &Usage, prices: Option<&str>, lacks_cost: bool) -> Self {
+        let source = match prices {
+            Some(name) => CostSource::Prices {
+                name: name.to_owned(),
+            },
             None => CostSource::Agent,
         };
         Self {
@@ -168,7 +230,7 @@ impl Spending {
             cache_write_tokens: usage.cache_write_tokens,
             cost_usd: usage.cost_usd,
             cost_from: usage.cost_usd.map(|_| source).into_iter().collect(),
-            cost_is_partial: attempt.lacks_cost(),
+            cost_is_partial: lacks_cost,
         }
     }
 

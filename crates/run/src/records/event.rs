@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::gate_events::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
 pub use super::outcome::{Outcome, red_since_before};
+pub use super::review::{ReviewFinished, ReviewStarted};
 use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
 use crate::settings::TamperCheck;
@@ -122,6 +123,19 @@ pub enum Event {
     GateRetried(GateRetried),
     /// A gate ended.
     GateFinished(GateFinished),
+    /// A review begins: a reviewer's process was started.
+    ReviewStarted(ReviewStarted),
+    /// The reviewer said or did something.
+    Reviewer {
+        /// The story.
+        story: StoryId,
+        /// The review's name.
+        review: String,
+        /// What.
+        agent: AgentEvent,
+    },
+    /// A review ended.
+    ReviewFinished(ReviewFinished),
     /// An attempt changed tests, the plan, the gates or files outside of `roots`.
     TamperFound {
         /// The story.
@@ -151,12 +165,15 @@ pub enum Event {
     },
     /// A story is done and its checkpoint commit is written.
     StoryCompleted(StoryCompleted),
-    /// A gate over the whole change is red: the last story has open tasks again.
+    /// A gate or a review over the whole change failed: the last story has open tasks again.
     StoryReopened {
         /// The story.
         story: StoryId,
-        /// The gate.
+        /// The gate, or the review.
         gate: String,
+        /// Whether it was a review.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        review: bool,
         /// The reason that the next attempt gets.
         reason: String,
         /// The commit with the open boxes.
@@ -263,6 +280,7 @@ impl Event {
         Self::StoryReopened {
             story: reopening.story,
             gate: reopening.gate,
+            review: reopening.review,
             reason: reopening.reason,
             commit,
         }
@@ -301,6 +319,12 @@ pub struct RunStarted {
     /// Those of them that run once, when every story is done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<String>,
+    /// Names of the reviews.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<String>,
+    /// Those of them that take place once, when every story is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews_at_end: Vec<String>,
     /// Whether this resumes an earlier run.
     pub resumed: bool,
     /// All stories of the change, in document order.

@@ -4,6 +4,7 @@ use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 
 use super::counts::StoryCounts;
+use super::review::Unreviewed;
 use crate::policy::budget::UsedUp;
 use crate::words::{clock_time, count, quoted};
 use ralph_agents::agent_event::Refusal;
@@ -27,10 +28,14 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         story: Option<StoryId>,
     },
-    /// The work is done, but gates that were red before it are still red.
+    /// The work is done, but gates that were red before it are still red, or a review gave no
+    /// verdict.
     Unverified {
         /// Names of the gates.
         gates: Vec<String>,
+        /// The reviews that gave no verdict.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reviews: Vec<Unreviewed>,
     },
     /// Every story is done or deferred, except those the user skipped.
     Skipped {
@@ -141,6 +146,14 @@ pub fn red_since_before(gates: &[String]) -> String {
     format!("{noun} {} red since before the run", quoted(gates))
 }
 
+/// The same, with the reviews that gave no verdict.
+fn not_verified(gates: &[String], reviews: &[Unreviewed]) -> String {
+    let red = (!gates.is_empty()).then(|| red_since_before(gates));
+    let reasons = red.into_iter().chain(reviews.iter().map(Unreviewed::words));
+    let reasons: Vec<String> = reasons.collect();
+    reasons.join("; ")
+}
+
 impl Outcome {
     /// Whether a run that ended like this, and was not finished, can be resumed.
     pub const fn can_go_on(&self) -> bool {
@@ -206,8 +219,8 @@ impl Outcome {
             Self::AllDone => all_done(stories),
             Self::StoryDone { story: Some(story) } => format!("story {story} is done"),
             Self::StoryDone { story: None } => "the story is done".to_owned(),
-            Self::Unverified { gates } => {
-                format!("done, but not verified: {}", red_since_before(gates))
+            Self::Unverified { gates, reviews } => {
+                format!("done, but not verified: {}", not_verified(gates, reviews))
             }
             Self::Skipped { stories } => {
                 format!("done, except {} you skipped", count(stories.len(), "story"))
@@ -331,6 +344,7 @@ pub const fn failure(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Failed => "the agent reported failure",
         FailureKind::Gate => "a gate failed",
+        FailureKind::Review => "a review failed",
         FailureKind::Tasks => "tasks are missing or still open",
         FailureKind::Tamper => "the agent changed tests, the plan or gates",
         FailureKind::Submodule => "work left uncommitted in a submodule",

@@ -5,6 +5,7 @@
 mod figures;
 mod gates;
 mod parts;
+mod reviews;
 #[cfg(test)]
 mod tests;
 mod verification;
@@ -20,6 +21,7 @@ pub use self::gates::{FlakyGate, GateProgress, GateStanding, RedTry};
 pub use self::parts::{
     AttemptProgress, AttemptStanding, Commit, Doing, StoryProgress, StoryStanding,
 };
+pub use self::reviews::ReviewProgress;
 pub(crate) use self::verification::FLAKY;
 pub use self::verification::NO_GATES;
 pub use self::warning::{Importance, Warning};
@@ -92,6 +94,8 @@ pub struct Progress {
     settled: Usage,
     /// What the attempt in flight used so far.
     in_flight: Usage,
+    /// What the reviewer at work used so far.
+    review_in_flight: Usage,
     /// How long the parts of the run before it was resumed took.
     earlier: Duration,
     /// The number of the last record.
@@ -156,6 +160,9 @@ impl Progress {
             Event::GateNotRun(not_run) => self.on_gate_not_run(not_run, at),
             Event::GateRetried(retried) => self.on_gate_retried(retried),
             Event::GateFinished(finished) => self.on_gate_finished(finished),
+            Event::ReviewStarted(started) => self.on_review_started(started, at),
+            Event::Reviewer { story, agent, .. } => self.on_reviewer(story, agent),
+            Event::ReviewFinished(finished) => self.on_review_finished(finished),
             Event::AttemptFailed(failed) => self.on_attempt_failed(failed),
             Event::Paused { story } => self.on_paused(story, at),
             Event::NoteAdded { text, story } => self.notes.add(story.clone(), text.clone()),
@@ -191,7 +198,7 @@ impl Progress {
         // What a follower reads from a transcript has the number of the record before, and the time
         // at which it was read.
         let is_read_later = self.last_number.replace(record.seq) == Some(record.seq)
-            && matches!(record.event, Event::Agent { .. });
+            && matches!(record.event, Event::Agent { .. } | Event::Reviewer { .. });
         if is_of_a_loop_at_work(&record.event) && !is_read_later {
             self.worked_until = Some(at);
         }
@@ -206,6 +213,7 @@ impl Progress {
     pub fn usage(&self) -> Usage {
         let mut usage = self.settled;
         usage.add(&self.in_flight);
+        usage.add(&self.review_in_flight);
         usage
     }
 
@@ -463,6 +471,7 @@ impl Progress {
         let story = &completed.story;
         self.judge_work(story);
         self.judged_at_end.clear();
+        self.supersede_whole_reviews();
         self.reopened.take_if(|(reopened, _)| reopened == story);
         self.make_up_usage(story, &completed.usage);
         self.settle(AttemptStanding::Succeeded);
@@ -500,6 +509,10 @@ impl Progress {
         let is_counted = |it: &&AttemptProgress| first.is_some_and(|at| it.started_at >= at);
         for attempt in story.attempts.iter().filter(is_counted) {
             others.add(&attempt.usage);
+        }
+        let reviews = story.reviews.iter().filter(|it| !it.is_whole());
+        for review in reviews.filter(|it| first.is_some_and(|at| it.started_at >= at)) {
+            others.add(&review.usage);
         }
         self.in_flight = total.without(&others);
     }
@@ -576,6 +589,10 @@ impl Progress {
             }
             return;
         }
+        self.note_activity(agent);
+    }
+
+    fn note_activity(&mut self, agent: &AgentEvent) {
         // An empty line says nothing of what the agent is at.
         let is_blank = matches!(agent, AgentEvent::Text { text } if text.trim().is_empty());
         if !is_blank {
@@ -615,6 +632,7 @@ impl Progress {
 
     /// Whatever still runs will not end properly any more.
     fn break_off(&mut self, at: Timestamp) {
+        self.settle_review();
         self.settle(AttemptStanding::Interrupted);
         for story in &mut self.stories {
             if story.state == StoryStanding::Running {

@@ -17,7 +17,9 @@ use ralph_base::ids::RunId;
 /// Whether an event is part of the record.
 const fn is_kept(event: &Event) -> bool {
     match event {
-        Event::Agent { agent, .. } => matches!(agent, AgentEvent::Usage { .. }),
+        Event::Agent { agent, .. } | Event::Reviewer { agent, .. } => {
+            matches!(agent, AgentEvent::Usage { .. })
+        }
         _ => true,
     }
 }
@@ -85,7 +87,7 @@ impl Recorder {
         if is_kept(&record.event) {
             self.file.add(&mut self.unwritten, &record)?;
         }
-        let is_of_agent = matches!(record.event, Event::Agent { .. });
+        let is_of_agent = matches!(record.event, Event::Agent { .. } | Event::Reviewer { .. });
         if !is_of_agent {
             self.write_down()?;
             if let Some(notifier) = &mut self.notifier {

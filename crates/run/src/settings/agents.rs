@@ -12,7 +12,7 @@ use super::value::{
     Command, Filled, FilledModel, FromTable, Item, Key, Kind, Mistake, choices, named, one_of,
     read, string, tables,
 };
-use super::{Origin, Settings, SettingsProblem, built_in_agents, nearest};
+use super::{Settings, SettingsProblem, built_in_agents, nearest};
 use ralph_agents::adapters::{ADAPTERS, SESSION, adapter};
 use ralph_agents::dialect::Output;
 
@@ -416,12 +416,20 @@ impl Settings {
         let escalated = escalated.and_then(|it| Some((it.value.agent.as_deref()?, &it.origin)));
         let stories = self.stories.value.iter();
         let stories = stories.filter_map(|it| Some((it.agent.as_deref()?, &self.stories.origin)));
-        list.chain(escalated)
-            .chain(stories)
-            .try_for_each(|(name, origin)| self.check_agent(name, origin))
+        let named = list.chain(escalated).chain(stories);
+        named
+            .map(|(name, origin)| (name, origin.to_string()))
+            .chain(self.reviewers())
+            .try_for_each(|(name, place)| self.check_agent(name, place))
     }
 
-    fn check_agent(&self, name: &str, origin: &Origin) -> Result<(), SettingsProblem> {
+    /// The agents that review, each with the place where it is named.
+    fn reviewers(&self) -> impl Iterator<Item = (&str, String)> {
+        let reviews = self.reviews.value.iter().enumerate();
+        reviews.map(|(place, it)| (it.agent.as_str(), self.reviews.origin.of(place)))
+    }
+
+    fn check_agent(&self, name: &str, place: String) -> Result<(), SettingsProblem> {
         let own = self.agents.keys().map(String::as_str);
         let known: Vec<&str> = built_in_agents().chain(own).collect();
         if known.contains(&name) {
@@ -434,8 +442,7 @@ impl Settings {
                 known.join(", ")
             ),
         };
-        let problem =
-            SettingsProblem::new(origin.to_string(), format!("there is no agent `{name}`"));
+        let problem = SettingsProblem::new(place, format!("there is no agent `{name}`"));
         Err(problem.hint(hint))
     }
 }

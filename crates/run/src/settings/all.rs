@@ -12,7 +12,9 @@ use super::file_text::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
-use super::{GateSettings, NotifySettings, OnFinish, Origin, SettingsProblem, Sourced};
+use super::{
+    GateSettings, NotifySettings, OnFinish, Origin, ReviewSettings, SettingsProblem, Sourced,
+};
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
@@ -246,6 +248,7 @@ settings! {
     }
     tables {
         "gate" => gates: Vec<GateSettings> = Vec::new();
+        "review" => reviews: Vec<ReviewSettings> = Vec::new();
         "notify" => notify: NotifySettings = NotifySettings::default();
         "escalate" => escalate: Escalation;
         "story" => stories: Vec<StoryAgent> = Vec::new();

@@ -6,12 +6,14 @@ use super::gate::GateKeys;
 pub use super::key_table::{KeyInfo, KeyTable, Without};
 use super::notify::NotifyKeys;
 use super::prices::PriceKeys;
+use super::review::ReviewKeys;
 pub use super::value::quoted;
 
 /// The tables of the configuration, the top of the file first.
-pub const TABLES: [KeyTable; 10] = [
+pub const TABLES: [KeyTable; 11] = [
     TOP,
     GateKeys::TABLE,
+    ReviewKeys::TABLE,
     TIMEOUTS,
     BUDGET,
     TAMPER,

@@ -26,6 +26,8 @@ impl Settings {
         lines.extend(stories.map(|(place, it)| line("story", it, self.stories.origin.of(place))));
         let gates = self.gates.value.iter().enumerate();
         lines.extend(gates.map(|(place, it)| line("gate", it, self.gates.origin.of(place))));
+        let reviews = self.reviews.value.iter().enumerate();
+        lines.extend(reviews.map(|(place, it)| line("review", it, self.reviews.origin.of(place))));
         lines
     }
 }

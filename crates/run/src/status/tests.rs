@@ -33,6 +33,8 @@ fn begun() -> Event {
         story_budget: BudgetLimits::default(),
         budget: BudgetLimits::default(),
         gates_at_end: Vec::new(),
+        reviews: Vec::new(),
+        reviews_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }

@@ -1,4 +1,5 @@
 //! What gates change in the tree is undone: build output that is not ignored, snapshots they write.
+//! What reviewers change is undone as well.
 //! What git ignores stays as they left it, as it does where a user runs them by hand.
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::paths::{is_module_path, list_paths, show};
 use crate::repo::RepairFor;
 use crate::repo::snapshot::Snapshot;
 use crate::repo::visible::visible_paths;
-use crate::tree::manifest::{Kind, Lane, Manifest, compare};
+use crate::tree::manifest::{Content, Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Scanned};
 use crate::vault::Vault;
 
@@ -23,6 +24,14 @@ enum TreeOwner {
     Committed,
     /// HEAD was moved: what is in it is the user's.
     Users(Head),
+}
+
+/// Who ran in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangedBy {
+    Gates,
+    /// One that may only read: files that git ignores are restored, too.
+    Reviewer,
 }
 
 /// The tree as it was before a gate ran.
@@ -64,10 +73,14 @@ impl Vault {
         Ok(paths.iter().map(|path| show(path)).collect())
     }
 
-    /// Undoes what gates changed since.
-    pub(crate) fn undo_gates(&mut self, before: &TreeBeforeGates) -> Result<Vec<Notice>> {
+    /// Undoes what gates, or a reviewer, changed since.
+    pub(crate) fn undo_gates(
+        &mut self,
+        before: &TreeBeforeGates,
+        by: ChangedBy,
+    ) -> Result<Vec<Notice>> {
         let owner = self.tree_owner(before)?;
-        self.undo_changes(before, owner)
+        self.undo_changes(before, owner, by)
     }
 
     /// A gate is about to run on the checkpoint: if this program is killed before the gate ends, what
@@ -87,8 +100,8 @@ impl Vault {
         self.record(&run, Step::RestoreIntent)
     }
 
-    /// Restores the checkpoint after a gate.
-    pub(crate) fn undo_gate_on_checkpoint(&mut self) -> Result<Vec<Notice>> {
+    /// Restores the checkpoint after a gate, or after a reviewer.
+    pub(crate) fn undo_gate_on_checkpoint(&mut self, by: ChangedBy) -> Result<Vec<Notice>> {
         let current = self.log.current()?;
         let base = self.checkpoint()?;
         let before = TreeBeforeGates {
@@ -102,7 +115,7 @@ impl Vault {
             // The tree is the user's: a later start must not restore the checkpoint.
             self.record(&current.intent.run, Step::Restored)?;
         }
-        let notices = self.undo_changes(&before, owner)?;
+        let notices = self.undo_changes(&before, owner, by)?;
         self.record(&current.intent.run, Step::Restored)?;
         Ok(notices)
     }
@@ -123,7 +136,12 @@ impl Vault {
         })
     }
 
-    fn undo_changes(&mut self, before: &TreeBeforeGates, owner: TreeOwner) -> Result<Vec<Notice>> {
+    fn undo_changes(
+        &mut self,
+        before: &TreeBeforeGates,
+        owner: TreeOwner,
+        by: ChangedBy,
+    ) -> Result<Vec<Notice>> {
         let mut notices = match owner {
             TreeOwner::Gates(repaired) => repaired,
             TreeOwner::Committed => return Ok(Vec::new()),
@@ -145,7 +163,7 @@ impl Vault {
             }
             return Ok(notices);
         }
-        let target = leaving_ignored(&before.manifest, &scanned);
+        let target = leaving_ignored(&before.manifest, &scanned, by);
         let undone = compare(&target, &scanned.manifest);
         if undone.count() == 0 {
             return Ok(notices);
@@ -166,11 +184,17 @@ impl Vault {
         };
         notices.extend(
             list_paths(undone.paths().filter(is_no_folder)).map(|paths| {
+                let (code, who) = match by {
+                    ChangedBy::Gates => ("gate_changes", "gates ran"),
+                    ChangedBy::Reviewer => {
+                        ("review_changes", "a reviewer ran, which may only read,")
+                    }
+                };
                 let message = format!(
-                    "changes made while gates ran were undone: {paths}; they are kept in `{}`",
+                    "changes made while {who} were undone: {paths}; they are kept in `{}`",
                     trash.join("files").display()
                 );
-                Notice::new("gate_changes", message)
+                Notice::new(code, message)
             }),
         );
         Ok(notices)
@@ -187,14 +211,19 @@ fn head_moved(branch: &str, head: &Head) -> CheckpointError {
     )
 }
 
-/// The tree before, except for what git ignores, which stays as it is now.
-fn leaving_ignored(before: &Manifest, scanned: &Scanned) -> Manifest {
+/// The tree before, except for what git ignores, which stays as it is now. After a reviewer only new
+/// files do, and those that the vault does not have.
+fn leaving_ignored(before: &Manifest, scanned: &Scanned, by: ChangedBy) -> Manifest {
     let mut target = before.clone();
     for path in scanned.changes.paths() {
         let (old, new) = (before.entries.get(path), scanned.manifest.entries.get(path));
         let lane = old.or(new).map(|entry| entry.lane);
         let is_folder = new.or(old).is_some_and(|entry| entry.kind == Kind::Folder);
         if lane != Some(Lane::Ignored) || is_folder && !is_module_path(path) {
+            continue;
+        }
+        let is_kept = old.is_some_and(|old| old.content != Content::Unkept);
+        if by == ChangedBy::Reviewer && is_kept {
             continue;
         }
         match new {

@@ -70,6 +70,12 @@ impl GitDirectory {
 }
 
 impl Vault {
+    /// The commit the run began with: what was in the tree by then.
+    pub fn first_commit(&self) -> Option<String> {
+        let current = self.log.state.current.as_ref()?;
+        Some(current.intent.commit.to_string())
+    }
+
     /// The commit of the checkpoint the next attempt starts from.
     pub fn checkpoint_commit(&self) -> Option<String> {
         let current = self.log.state.current.as_ref()?;

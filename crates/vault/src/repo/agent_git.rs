@@ -50,8 +50,10 @@ impl Repo {
     /// Where git writes what the agent of the last attempt runs; none where there is no such
     /// attempt, or nothing is written.
     fn trace_folder(&self, current: &Current) -> Option<PathBuf> {
-        let folder = self.last_attempt_folder(current)?;
-        Some(folder.join("git")).filter(|folder| folder.is_dir())
+        let of_review = self.review_traces.borrow().clone();
+        let of_attempt = || Some(self.last_attempt_folder(current)?.join("git"));
+        let folder = of_review.or_else(of_attempt);
+        folder.filter(|folder| folder.is_dir())
     }
 
     /// All git commands of the agent's that left a trace.

@@ -1,19 +1,21 @@
-//! The gates that ran for a story, and what one of them printed.
+//! The gates that ran for a story and its reviews, with what one of them printed or found.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::tui::message::{FileWindow, Query};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, STRONG, WARN};
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
-use crate::ui::text::clean;
+use crate::ui::text::{clean, clean_lines};
 use crate::ui::words;
 use ralph_run::records::event::GateResult;
-use ralph_run::records::progress::{GateProgress, GateStanding, StoryProgress};
+use ralph_run::records::progress::{GateProgress, GateStanding, ReviewProgress, StoryProgress};
+use ralph_run::records::review::{ReviewResult, Verdict};
 
 /// How many lines of a gate's output are shown.
 const TAIL: usize = 500;
@@ -30,11 +32,11 @@ pub(crate) const STOPPED: &str = "stopped";
 
 const NOTHING: &str = "  it has printed nothing";
 
-/// The gates of a story.
+/// The gates and reviews of a story.
 #[derive(Debug, Default)]
 pub(crate) struct GatesPane {
     pub(crate) text: TextPane,
-    /// The index of the gate whose output is shown, if the user chose one; else the last.
+    /// The index of the gate, or of the review after them, whose output is shown, if the user chose one; else the last.
     chosen: Option<usize>,
     /// What was found in the file of a gate.
     output: Option<(PathBuf, Result<FileWindow, String>)>,
@@ -66,8 +68,9 @@ impl GatesPane {
     }
 
     fn open(&self, story: &StoryProgress) -> Option<usize> {
-        let last = story.gates.len().checked_sub(1)?;
+        let last = (story.gates.len() + story.reviews.len()).checked_sub(1)?;
         let last_run = story.gates.iter().rposition(|gate| !gate.is_not_run);
+        let last_run = last_run.filter(|_| story.reviews.is_empty());
         Some(self.chosen.or(last_run).unwrap_or(last).min(last))
     }
 
@@ -115,6 +118,16 @@ impl GatesPane {
             lines
         });
         let mut items: Vec<Item> = gates.collect();
+        let reviews = story.map_or(&[][..], |story| &story.reviews);
+        let before = items.len();
+        items.extend(reviews.iter().enumerate().map(|(place, review)| {
+            let is_open = Some(before + place) == open;
+            let mut lines = vec![wrap::cut(&review_title(review, is_open, now), columns)];
+            if is_open {
+                lines.extend(verdicts(review, columns));
+            }
+            lines
+        }));
         if items.is_empty() {
             items.push(wrap::wrap(nothing, columns, 2));
         }
@@ -200,6 +213,70 @@ fn runs(gate: &GateProgress) -> String {
         1 => "  runs".to_owned(),
         tries => format!("  runs, {} try", words::ordinal(tries)),
     }
+}
+
+/// How a review stands: its mark with the style, and what it says in a few words.
+pub(crate) fn reviewed(review: &ReviewProgress, now: Timestamp) -> (&'static str, Style, String) {
+    let Some(result) = &review.result else {
+        return match review.duration {
+            None => ("●", ACTIVE, words::clock_between(review.started_at, now)),
+            Some(_) => ("·", DIM, STOPPED.to_owned()),
+        };
+    };
+    let (mark, style) = match result {
+        ReviewResult::NoVerdict { .. } => ("!", WARN),
+        found if found.has(Verdict::NotMet) && !review.advisory => ("✗", BAD),
+        found if found.has(Verdict::NotMet) || found.has(Verdict::CannotTell) => ("!", WARN),
+        ReviewResult::Judged { .. } => ("✓", GOOD),
+    };
+    (mark, style, result.words())
+}
+
+fn review_title(review: &ReviewProgress, open: bool, now: Timestamp) -> Line<'static> {
+    let (mark, style, what) = reviewed(review, now);
+    let place = match review.attempt {
+        Some(attempt) => format!("review of attempt {attempt}"),
+        None => "review of the whole change".to_owned(),
+    };
+    let took = review.duration.map(words::millis).map(words::elapsed);
+    let took = took.map_or_else(String::new, |took| format!(" · {took}"));
+    Line::from(vec![
+        Span::styled(if open { "▾ " } else { "▸ " }, DIM),
+        Span::styled(format!("{mark} "), style),
+        Span::styled(clean(&review.name), STRONG),
+        Span::styled(format!("  {what}"), style),
+        Span::styled(format!("  {place}{took}"), DIM),
+    ])
+}
+
+/// What a review said of each task and scenario.
+fn verdicts(review: &ReviewProgress, columns: usize) -> Vec<Line<'static>> {
+    let items = match &review.result {
+        Some(ReviewResult::Judged { items }) => items,
+        Some(ReviewResult::NoVerdict { reason }) => {
+            let line = wrap::styled(format!("  {}", clean(reason)), DIM);
+            return wrap::wrap(&line, columns, 2);
+        }
+        None => return Vec::new(),
+    };
+    let lines = items.iter().flat_map(|item| {
+        let style = match item.verdict {
+            Verdict::Met => GOOD,
+            Verdict::NotMet => BAD,
+            Verdict::CannotTell => WARN,
+            Verdict::OtherStory => DIM,
+        };
+        let evidence = clean_lines(&item.evidence).join(" ");
+        let mut line = Line::from(vec![
+            Span::raw(format!("  {} {}: ", item.item, clean(&item.text))),
+            Span::styled(item.verdict.words(), style),
+        ]);
+        if !evidence.is_empty() {
+            line.spans.push(Span::styled(format!(": {evidence}"), DIM));
+        }
+        wrap::wrap(&line, columns, 4)
+    });
+    lines.collect()
 }
 
 fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {

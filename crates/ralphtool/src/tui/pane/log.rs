@@ -47,7 +47,7 @@ impl LogPane {
 
     /// Adds a record; what agents say is in their transcripts.
     pub(crate) fn apply(&mut self, record: &Record) {
-        if matches!(record.event, Event::Agent { .. }) {
+        if matches!(record.event, Event::Agent { .. } | Event::Reviewer { .. }) {
             return;
         }
         let Some(line) = line::of(record) else {

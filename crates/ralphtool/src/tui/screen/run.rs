@@ -170,9 +170,12 @@ impl Run {
             Event::GateStarted(_)
             | Event::GateNotRun(_)
             | Event::GateRetried(_)
-            | Event::GateFinished(_) => {
+            | Event::GateFinished(_)
+            | Event::ReviewStarted(_)
+            | Event::ReviewFinished(_) => {
                 self.gates.grew();
             }
+            Event::Reviewer { .. } => {}
             _ => self.agent.grew(),
         }
         if self.following {
@@ -389,7 +392,7 @@ impl Run {
     /// What the Gates tab says where no gate ran.
     fn without_gates(&self) -> Line<'static> {
         let header = self.progress.header.as_ref();
-        if header.is_some_and(|header| header.gates.is_empty()) {
+        if header.is_some_and(|it| it.gates.is_empty() && it.reviews.is_empty()) {
             return wrap::styled(format!("! {NO_GATES}"), WARN);
         }
         wrap::styled("no gate has run for this story", DIM)

@@ -100,9 +100,11 @@ impl Lookup {
         let documents = documents(&change);
         let proposal = documents.into_iter().find(|it| it.artifact == "proposal");
         let gates = settings.gates.value.into_iter().map(|gate| gate.name);
+        let reviews = settings.reviews.value.into_iter().map(|it| it.name);
         Ok(ChangeDetail {
             proposal: proposal.map(|it| it.text).unwrap_or_default(),
             gates: gates.collect(),
+            reviews: reviews.collect(),
             change: Box::new(change),
         })
     }

@@ -73,20 +73,37 @@ fn is_blank(record: &Record) -> bool {
         Event::Agent {
             agent: AgentEvent::Text { text },
             ..
+        }
+        | Event::Reviewer {
+            agent: AgentEvent::Text { text },
+            ..
         } => text.trim().is_empty(),
         _ => false,
     }
 }
 
-/// For an agent's event: its story, its attempt, and whether it reports usage. A later record with the
-/// same values replaces it.
-fn agent_source(record: &Record) -> Option<(&StoryId, AttemptNumber, bool)> {
+/// For an agent's event: its story, its attempt or its review, and whether it reports usage. A later
+/// record with the same values replaces it.
+fn agent_source(record: &Record) -> Option<(&StoryId, AttemptNumber, &str, bool)> {
     match &record.event {
         Event::Agent {
             story,
             attempt,
             agent,
-        } => Some((story, *attempt, matches!(agent, AgentEvent::Usage { .. }))),
+        } => Some((
+            story,
+            *attempt,
+            "",
+            matches!(agent, AgentEvent::Usage { .. }),
+        )),
+        Event::Reviewer {
+            story,
+            review,
+            agent,
+        } => {
+            let is_usage = matches!(agent, AgentEvent::Usage { .. });
+            Some((story, AttemptNumber(0), review, is_usage))
+        }
         _ => None,
     }
 }

@@ -128,7 +128,8 @@ fn gate_red(stage: &mut Stage) {
         .hear(0, red_before())
         .hear(1, completed());
     let gates = vec!["tests".to_owned()];
-    end(stage, Outcome::Unverified { gates }, 5);
+    let reviews = Vec::new();
+    end(stage, Outcome::Unverified { gates, reviews }, 5);
 }
 
 fn red_before() -> Event {

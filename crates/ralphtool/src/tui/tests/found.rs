@@ -70,6 +70,7 @@ impl World {
         ChangeDetail {
             proposal: shown.documents[0].text.clone(),
             gates: gates.filter(|_| self.gates).collect(),
+            reviews: Vec::new(),
             change: Box::new(shown.change),
         }
     }

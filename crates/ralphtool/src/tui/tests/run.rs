@@ -7,11 +7,13 @@ use super::stage::Stage;
 use super::story::{at_work, gate_ended, story};
 use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
 use crate::tui::screen::run::RunMode;
-use crate::ui::plain::script::id;
+use crate::ui::plain::script::{id, review_finished, review_started};
+use ralph_agents::agent_event::AgentEvent;
 use ralph_run::records::event::{
     Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryCompleted,
     StoryStarted,
 };
+use ralph_run::records::review::{Judged, JudgedItem, ReviewResult, Verdict};
 
 super::scenes!(
     "run",
@@ -40,6 +42,8 @@ super::scenes!(
         gates_focused,
         gate_running,
         gate_red,
+        reviewing,
+        reviewed,
         no_gates,
         log,
         waiting,
@@ -230,6 +234,66 @@ fn gate_red(stage: &mut Stage) {
         .hear(1, gate("3", "tests", "3.1-2", false))
         .hear(12, gate_ended("3", "tests", false, red()))
         .keys("4");
+}
+
+/// A reviewer is at work for the second time.
+fn reviewing(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    let Event::RunStarted(started) = super::story::started() else {
+        return;
+    };
+    let no_verdict = ReviewResult::NoVerdict {
+        reason: "it gave no answer".to_owned(),
+    };
+    stage
+        .hear(
+            0,
+            Event::RunStarted(RunStarted {
+                reviews: vec!["second opinion".to_owned(), "third".to_owned()],
+                ..started
+            }),
+        )
+        .hear(1, story(2))
+        .hear(1, attempt("2", 3))
+        .hear(1, gate("2", "tests", "2.1-1", false))
+        .hear(1, gate_ended("2", "tests", false, GateResult::Passed))
+        .hear(0, review_started(None))
+        .hear(9, review_finished(no_verdict, true))
+        .hear(0, review_started(Some("it gave no answer")))
+        .hear(
+            3,
+            Event::Reviewer {
+                story: id("2"),
+                review: "second opinion".to_owned(),
+                agent: AgentEvent::Text {
+                    text: "I look at the tests.".to_owned(),
+                },
+            },
+        )
+        .keys("4");
+}
+
+/// It found something not met, and something that it cannot tell.
+fn reviewed(stage: &mut Stage) {
+    reviewing(stage);
+    let item = |item: &str, verdict, evidence: &str| JudgedItem {
+        item: item.to_owned(),
+        what: Judged::Scenario,
+        text: "Retry: Down once".to_owned(),
+        verdict,
+        evidence: evidence.to_owned(),
+    };
+    let items = vec![
+        item("T1", Verdict::Met, "src/upload.rs:12"),
+        item(
+            "T2",
+            Verdict::NotMet,
+            "no test waits: `cargo test upload` runs two tests, and neither of them counts how often it was asked",
+        ),
+        item("S1", Verdict::CannotTell, "no network"),
+        item("S2", Verdict::OtherStory, "story 3"),
+    ];
+    stage.hear(20, review_finished(ReviewResult::Judged { items }, false));
 }
 
 fn no_gates(stage: &mut Stage) {
@@ -426,6 +490,8 @@ fn many_stories(stage: &mut Stage) {
                 budget: ralph_run::records::event::BudgetLimits::default(),
                 story_budget: ralph_run::records::event::BudgetLimits::default(),
                 gates_at_end: Vec::new(),
+                reviews: Vec::new(),
+                reviews_at_end: Vec::new(),
                 fallback: Vec::new(),
             }),
         )

@@ -74,6 +74,8 @@ fn started_with(stories_done: usize, second: StoryState) -> Event {
         },
         story_budget: BudgetLimits::default(),
         gates_at_end: Vec::new(),
+        reviews: Vec::new(),
+        reviews_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }

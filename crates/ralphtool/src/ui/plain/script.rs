@@ -12,9 +12,10 @@ use ralph_plan::change::StoryState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed,
-    Finished, GateFinished, GateResult, GateStarted, Outcome, Record, Request, RunEnded,
-    RunStarted, StoryCompleted, StoryOutline, StoryStarted, WIRE_VERSION,
+    Finished, GateFinished, GateResult, GateStarted, Outcome, Record, Request, ReviewFinished,
+    ReviewStarted, RunEnded, RunStarted, StoryCompleted, StoryOutline, StoryStarted, WIRE_VERSION,
 };
+use ralph_run::records::review::{Judged, JudgedItem, ReviewResult, Verdict};
 
 /// Keeps what is written.
 #[derive(Clone, Default)]
@@ -173,6 +174,8 @@ pub(crate) fn started() -> Event {
         max_retries: 3,
         gates: vec!["tests".to_owned()],
         gates_at_end: Vec::new(),
+        reviews: vec!["second opinion".to_owned()],
+        reviews_at_end: Vec::new(),
         resumed: false,
         stories: vec![
             outline("1", "Read the settings", StoryState::Done),
@@ -366,7 +369,9 @@ fn third_attempt(script: &mut Script) {
         )
         .asked(Request::GoOn)
         .attempt(3)
-        .gate(10, false, GateResult::Passed)
+        .gate(10, false, GateResult::Passed);
+    reviews(script);
+    script
         .then(
             0,
             Event::Warning {
@@ -377,6 +382,67 @@ fn third_attempt(script: &mut Script) {
             },
         )
         .then(1, completed());
+}
+
+fn reviews(script: &mut Script) {
+    let item = |item: &str, verdict, evidence: &str| JudgedItem {
+        item: item.to_owned(),
+        what: Judged::Task,
+        text: "2.1 Retry on a 503".to_owned(),
+        verdict,
+        evidence: evidence.to_owned(),
+    };
+    let said = AgentEvent::Text {
+        text: "I look at\u{1b}[31m the tests.".to_owned(),
+    };
+    let no_verdict = ReviewResult::NoVerdict {
+        reason: "it gave no answer".to_owned(),
+    };
+    let judged = ReviewResult::Judged {
+        items: vec![
+            item("T1", Verdict::Met, "src/upload.rs:12"),
+            item("T2", Verdict::CannotTell, "there is no network"),
+        ],
+    };
+    script
+        .then(0, review_started(None))
+        .then(
+            1,
+            Event::Reviewer {
+                story: id("2"),
+                review: "second opinion".to_owned(),
+                agent: said,
+            },
+        )
+        .then(20, review_finished(no_verdict, true))
+        .then(0, review_started(Some("it gave no answer")))
+        .then(20, review_finished(judged, false));
+}
+
+pub(crate) fn review_started(again: Option<&str>) -> Event {
+    Event::ReviewStarted(ReviewStarted {
+        story: id("2"),
+        attempt: Some(AttemptNumber(3)),
+        review: "second opinion".to_owned(),
+        agent: choice("gemini", Some("pro")),
+        advisory: false,
+        again: again.map(str::to_owned),
+        transcript: "t/review".to_owned(),
+        output: Output::GeminiJson,
+    })
+}
+
+pub(crate) fn review_finished(result: ReviewResult, retrying: bool) -> Event {
+    Event::ReviewFinished(ReviewFinished {
+        story: id("2"),
+        attempt: Some(AttemptNumber(3)),
+        review: "second opinion".to_owned(),
+        result,
+        retrying,
+        duration_ms: 20_000,
+        usage: usage(9_000, 0.02),
+        prices: None,
+    })
 }
 
 fn end(script: &mut Script) {

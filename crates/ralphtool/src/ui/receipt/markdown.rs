@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use super::escape::{fenced, in_html, inline};
 use super::{
-    attempt_parts, attempts, checks, cost, reason_lines, repairs, result, short, story_state,
-    tokens, top_reason, totals, verdict, warnings,
+    attempt_parts, attempts, checks, cost, reason_lines, repairs, result, review_verdict, short,
+    story_state, tokens, top_reason, totals, verdict, warnings,
 };
 use crate::ui::reason;
 use crate::ui::text::clean;
@@ -35,12 +35,17 @@ const HEAD: &str = "| Story | Result | Attempts | Time | Tokens | Cost | Gates |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |
 ";
 
+const VERDICTS: &str = "| Story | Review | Task or scenario | Verdict | Evidence |
+| --- | --- | --- | --- | --- |
+";
+
 pub(crate) fn page(receipt: &Receipt) -> String {
     let top = top(receipt);
     let bottom = bottom(receipt);
     let mut left = LIMIT.saturating_sub(top.len() + HEAD.len() + bottom.len() + NOTES);
     // What matters most gets its room first, although the details stand in the middle.
     let rows = fitting(receipt.stories.iter().map(row), "story", &mut left);
+    let reviews = listed_verdicts(receipt, &mut left);
     let mut listed = |importance, noun| {
         let lines = warnings(receipt, importance).into_iter();
         let lines = lines.map(|it| format!("- {}\n", inline(&it, LINE)));
@@ -55,12 +60,47 @@ pub(crate) fn page(receipt: &Receipt) -> String {
     let parts = [
         Some(top),
         rows.map(|rows| format!("{HEAD}{rows}\n")),
+        reviews.map(|reviews| format!("### Reviews\n\n{VERDICTS}{reviews}\n")),
         warnings.map(|warnings| format!("### Warnings\n\n{warnings}\n")),
         failures.map(|failures| format!("### Attempts that failed\n\n{failures}")),
         notes.map(|notes| format!("### Notes\n\n{notes}\n")),
         Some(bottom),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// The verdicts on the work that counts: of each story's last attempt, and of the whole change.
+fn listed_verdicts(receipt: &Receipt, left: &mut usize) -> Option<String> {
+    let of_stories = receipt.stories.iter().flat_map(|story| {
+        let last = story.attempts.last();
+        let repairs = last.map_or(0, repairs);
+        let reviews = last.into_iter().flat_map(|it| &it.reviews);
+        let reviews = reviews.filter(move |it| it.repair == repairs);
+        reviews.map(|review| (story.id.0.as_str(), review))
+    });
+    let of_whole = receipt.reviews_at_end.iter().map(|review| ("all", review));
+    let rows = of_stories.chain(of_whole).flat_map(|(story, review)| {
+        let name = clean(&review.name);
+        let head = [story.to_owned(), name];
+        let items = review.items.iter().map(|item| {
+            let what = format!("{} {}", item.item, item.text);
+            [what, item.verdict.words().to_owned(), item.evidence.clone()]
+        });
+        let none = review
+            .items
+            .is_empty()
+            .then(|| ["–".to_owned(), review_verdict(review), String::new()]);
+        let rows: Vec<String> = items
+            .chain(none)
+            .map(|cells| {
+                let cells = head.iter().chain(&cells);
+                let cells: Vec<String> = cells.map(|cell| inline(cell, LINE)).collect();
+                format!("| {} |\n", cells.join(" | "))
+            })
+            .collect();
+        rows
+    });
+    fitting(rows, "verdict", left)
 }
 
 /// The first parts that fit into what is left of the page, and a note where some did not; none

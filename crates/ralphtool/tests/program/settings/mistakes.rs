@@ -158,6 +158,44 @@ const MISTAKES: &[(&str, &str)] = &[
         "[[gate]]\nrun = \"a\"\n[[gate]]\nname = \"a\"\nrun = \"b\"",
         "3:1: there are two gates named `a`",
     ),
+    // Reviews.
+    (
+        "review = 1",
+        "1:10: expected an array of tables, found integer",
+    ),
+    (
+        "[[review]]\nname = \"t\"",
+        "1:1: this review has no `agent`",
+    ),
+    ("[[review]]\nagent = \" \"", "2:9: this must not be empty"),
+    (
+        "[[review]]\nagent = \"codex\"\nmodel = \"-m\"",
+        "3:9: a model cannot start with `-`",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\nwhen = \"never\"",
+        "3:8: `never` is not one of `story`, `end`",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\nadvisory = 1",
+        "3:12: expected `true` or `false`, found integer",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\ntimeout = 5",
+        "3:11: expected a duration such as \"15m\", found integer",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\nusd = true",
+        "3:7: expected an amount such as 2.50, found boolean",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\ntokens = \"many\"",
+        "3:10: `many` is not a number of tokens",
+    ),
+    (
+        "[[review]]\nagent = \"codex\"\n[[review]]\nname = \"codex\"\nagent = \"claude\"",
+        "3:1: there are two reviews named `codex`",
+    ),
     // Tampering and notifications.
     (
         "[tamper]\nboxes = \"panic\"",

@@ -145,6 +145,35 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "gates_retries::every_face_says_which_gate_was_flaky_and_how_often",
     ),
     (
+        "review.name",
+        "review::reviews_have_names_and_models_of_their_own",
+    ),
+    (
+        "review.agent",
+        "review::what_a_reviewer_finds_met_is_committed_and_the_receipt_has_its_evidence",
+    ),
+    (
+        "review.model",
+        "review::reviews_have_names_and_models_of_their_own",
+    ),
+    (
+        "review.when",
+        "review::a_review_at_the_end_judges_the_whole_change_until_it_is_met",
+    ),
+    ("review.advisory", "review::an_advisory_review_only_reports"),
+    (
+        "review.timeout",
+        "review::work_that_no_reviewer_judged_is_done_but_not_verified",
+    ),
+    (
+        "review.usd",
+        "review::a_review_is_ended_where_its_own_budget_is_used_up",
+    ),
+    (
+        "review.tokens",
+        "review::a_review_is_ended_where_its_own_budget_is_used_up",
+    ),
+    (
         "tamper.boxes",
         "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),
@@ -292,6 +321,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "settings/flags::the_help_and_the_version_have_short_names_too",
             ),
         ],
+    ),
+    (
+        "check",
+        &[("--json", "check::json_has_every_finding_with_its_place")],
     ),
     (
         "run",

@@ -53,6 +53,8 @@ fn run_started() -> Effect {
         budget: BudgetLimits::default(),
         story_budget: BudgetLimits::default(),
         gates_at_end: Vec::new(),
+        reviews: Vec::new(),
+        reviews_at_end: Vec::new(),
         fallback: Vec::new(),
     }))
 }

@@ -82,6 +82,7 @@ fn reopen(ticket: u64) -> Effect {
     Effect::Step(
         Ticket(ticket),
         Step::Reopen(Reopening {
+            review: false,
             story: id("2"),
             gate: "e2e".to_owned(),
             reason: REASON.to_owned(),
@@ -96,6 +97,7 @@ fn reopened(ticket: Ticket) -> Input {
 
 fn is_open_again() -> Effect {
     say(Event::StoryReopened {
+        review: false,
         story: id("2"),
         gate: "e2e".to_owned(),
         reason: REASON.to_owned(),

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{AttemptProgress, AttemptStanding, Progress, StoryProgress, StoryStanding};
+use super::{
+    AttemptProgress, AttemptStanding, Progress, ReviewProgress, StoryProgress, StoryStanding,
+};
 use crate::policy::{Consequence, consequence};
 use crate::records::counts::StoryCounts;
 use crate::records::event::FailureKind;
@@ -52,11 +54,13 @@ impl Progress {
         let attempts = || self.stories.iter().flat_map(|story| &story.attempts);
         let is_running = |it: &AttemptProgress| it.state == AttemptStanding::Running;
         let is_missing = |it: &AttemptProgress| !is_running(it) && it.lacks_cost();
+        let mut reviews = self.stories.iter().flat_map(|story| &story.reviews);
+        let is_review_missing = reviews.any(ReviewProgress::lacks_cost);
         let is_to_come = |it: &AttemptProgress| is_running(it) && it.usage.cost_usd.is_none();
         match self.usage().cost_usd {
             None if self.attempts == 0 => KnownCost::Exact(0.0),
             None => KnownCost::Unknown,
-            Some(usd) if attempts().any(is_missing) => KnownCost::AtLeast(usd),
+            Some(usd) if is_review_missing || attempts().any(is_missing) => KnownCost::AtLeast(usd),
             Some(usd) if attempts().any(is_to_come) => KnownCost::SoFar(usd),
             Some(usd) => KnownCost::Exact(usd),
         }

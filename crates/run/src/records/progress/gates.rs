@@ -192,7 +192,7 @@ impl Progress {
             return;
         }
         let judges_attempt = !started.baseline && !started.whole;
-        let (attempt, repair) = progress.judged_by_gates(judges_attempt);
+        let (attempt, repair) = progress.judged_now(judges_attempt);
         progress.gates.push(GateProgress {
             name: started.gate.clone(),
             attempt,
@@ -215,7 +215,7 @@ impl Progress {
         let Some(progress) = self.story_mut(&not_run.story) else {
             return;
         };
-        let (attempt, repair) = progress.judged_by_gates(!not_run.whole);
+        let (attempt, repair) = progress.judged_now(!not_run.whole);
         progress.gates.push(GateProgress {
             name: not_run.gate.clone(),
             attempt,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::ReviewProgress;
 use super::gates::GateProgress;
 use crate::policy::roster::Choice;
 use crate::records::event::{AttemptFailed, RepairStarted, StoryCompleted, TaskOutline, Tries};
@@ -37,6 +38,8 @@ pub struct StoryProgress {
     pub attempts: Vec<AttemptProgress>,
     /// Every run of a gate for it, in order.
     pub gates: Vec<GateProgress>,
+    /// Every review of it, in order; those of the whole change are with the story done last.
+    pub reviews: Vec<ReviewProgress>,
     /// Its checkpoint commits; one that was done again has several.
     pub commits: Vec<Commit>,
     /// A gate at the end opened it again; its commits stay.
@@ -71,6 +74,7 @@ impl StoryProgress {
             tasks: Vec::new(),
             attempts: Vec::new(),
             gates: Vec::new(),
+            reviews: Vec::new(),
             commits: Vec::new(),
             is_reopened: false,
             taken_back: None,
@@ -83,11 +87,14 @@ impl StoryProgress {
         }
     }
 
-    /// What all of its attempts used, one in flight included.
+    /// What all of its attempts and their reviews used, those in flight included.
     pub fn usage(&self) -> Usage {
         let mut total = Usage::default();
         for attempt in &self.attempts {
             total.add(&attempt.usage);
+        }
+        for review in self.reviews.iter().filter(|it| !it.is_whole()) {
+            total.add(&review.usage);
         }
         total
     }
@@ -152,9 +159,9 @@ impl StoryProgress {
         self.gates.iter().filter(of_attempt)
     }
 
-    /// What a gate that runs now judges: the attempt at hand, after this many repairs, or something
+    /// What a gate or a reviewer judges now: the attempt at hand, after this many repairs, or something
     /// else.
-    pub(super) fn judged_by_gates(&self, is_attempt: bool) -> (Option<AttemptNumber>, u32) {
+    pub(super) fn judged_now(&self, is_attempt: bool) -> (Option<AttemptNumber>, u32) {
         let last = self.attempts.last().filter(|_| is_attempt);
         let (attempt, repair) = last.map(|it| (it.number, it.repairs())).unzip();
         (attempt, repair.unwrap_or(0))
@@ -317,6 +324,15 @@ pub enum Doing {
         gate: String,
         /// It runs on the checkpoint.
         baseline: bool,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// A reviewer works.
+    Review {
+        /// The story.
+        story: StoryId,
+        /// The review's name.
+        review: String,
         /// Since when.
         since: Timestamp,
     },

@@ -90,6 +90,8 @@ fn start(resumed: bool) -> RunStarted {
         budget: BudgetLimits::default(),
         story_budget: BudgetLimits::default(),
         gates_at_end: Vec::new(),
+        reviews: Vec::new(),
+        reviews_at_end: Vec::new(),
         fallback: Vec::new(),
     }
 }
@@ -503,6 +505,8 @@ fn laid_out(resumed: bool) -> Event {
         budget,
         story_budget: BudgetLimits::default(),
         gates_at_end: Vec::new(),
+        reviews: Vec::new(),
+        reviews_at_end: Vec::new(),
         fallback: Vec::new(),
     })
 }
@@ -890,6 +894,8 @@ fn done_without_the_gates_at_the_end_is_unverified() {
         tape.hear(Event::RunStarted(RunStarted {
             gates: vec!["e2e".to_owned(), "tests".to_owned(), "all".to_owned()],
             gates_at_end: vec!["e2e".to_owned(), "all".to_owned()],
+            reviews: Vec::new(),
+            reviews_at_end: Vec::new(),
             ..start(false)
         }));
         tape.hear(story_started());
@@ -971,6 +977,7 @@ fn a_gate_at_the_end_is_red_since_before_only_where_that_is_recorded() {
     tape.hear(story_completed());
     red_at_the_end(&mut tape);
     let reopened = Event::StoryReopened {
+        review: false,
         story: one(),
         gate: "e2e".to_owned(),
         reason: "boom".to_owned(),

@@ -3,6 +3,7 @@
 
 use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
 use crate::records::event::{GateResult, Outcome, red_since_before};
+use crate::records::review::Unreviewed;
 use crate::words::{count, ordinal, quoted};
 
 /// What is said of a run without gates.
@@ -26,13 +27,19 @@ impl Progress {
             return Some(NO_GATES.to_owned());
         }
         let reasons = self.red().into_iter().chain(self.no_gate_ran());
+        let reasons = reasons.chain(self.gaps());
         let reasons: Vec<String> = reasons.chain(self.not_run()).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     fn has_no_gates(&self) -> bool {
         let mut header = self.header.iter();
-        header.any(|header| header.gates.is_empty())
+        header.any(|header| header.gates.is_empty() && header.reviews.is_empty())
+    }
+
+    /// The reviews that gave no verdict on the work, and should have.
+    fn gaps(&self) -> Vec<String> {
+        self.unreviewed().iter().map(Unreviewed::words).collect()
     }
 
     /// The gates that are red in the work, as they were before it.
@@ -48,12 +55,21 @@ impl Progress {
         is_so.then(|| NO_GATE_RAN.to_owned())
     }
 
-    /// The gates at the end that have not judged the work of a run that says it is done.
-    fn not_run(&self) -> Option<String> {
+    /// The gates and reviews at the end that have not judged the work of a run that says it is done.
+    fn not_run(&self) -> Vec<String> {
         let says_done = self.outcome().is_some_and(Outcome::says_done);
         if !says_done || !self.stories.iter().any(StoryProgress::is_completed) {
-            return None;
+            return Vec::new();
         }
+        let reviews = self.reviews_not_run();
+        let reviews = reviews.iter().map(|name| {
+            format!("review `{name}` has not taken place yet: it does when every story is done")
+        });
+        let gates = self.gates_at_end_not_run();
+        gates.into_iter().chain(reviews).collect()
+    }
+
+    fn gates_at_end_not_run(&self) -> Option<String> {
         let at_end = self.header.iter().flat_map(|header| &header.gates_at_end);
         let not_run = at_end.filter(|gate| !self.judged_at_end.contains(*gate));
         let not_run: Vec<String> = not_run.cloned().collect();
@@ -72,14 +88,20 @@ impl Progress {
     /// What the user should know of the work before deciding what to do with it, a line each. What
     /// the headline of the run says is not among it.
     pub fn alerts(&self) -> Vec<String> {
-        let is_said = match self.outcome() {
-            Some(Outcome::Unverified { gates }) => gates.len() == self.red_in_work.len(),
-            _ => false,
+        let gaps = self.gaps();
+        let (is_said, are_gaps_said) = match self.outcome() {
+            Some(Outcome::Unverified { gates, reviews }) => (
+                gates.len() == self.red_in_work.len(),
+                reviews.len() == gaps.len(),
+            ),
+            _ => (false, false),
         };
+        let gaps = gaps.into_iter().filter(|_| !are_gaps_said);
         let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
         let red = self.red().filter(|_| !is_said);
         let no_gates = no_gates.or_else(|| self.no_gate_ran());
-        let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
+        let reasons = no_gates.into_iter().chain(red).chain(gaps);
+        let reasons = reasons.chain(self.not_run()).chain(self.whole_doubts());
         let reasons = reasons.chain(self.flaky());
         let plan = self.template_warning().map(|it| it.message.clone());
         let findings = self.findings().map(Warning::with_story);
@@ -148,7 +170,7 @@ impl Progress {
 
     /// Whether a story is done with a warning: something was found, or a gate is red as before.
     pub fn is_doubtful(&self, story: &StoryProgress) -> bool {
-        self.findings_of(story).next().is_some() || story.has_red_gate()
+        self.findings_of(story).next().is_some() || story.has_red_gate() || story.lacks_review()
     }
 }
 

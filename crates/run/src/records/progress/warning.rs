@@ -78,6 +78,7 @@ impl Warning {
 
     /// Whether it is a reason to doubt the work, and not only about how the run went.
     pub(super) fn is_about_work(&self) -> bool {
-        self.code.starts_with("tamper_") || self.code == "no_changes"
+        let codes = ["no_changes", "review_not_met", "review_cannot_tell"];
+        self.code.starts_with("tamper_") || codes.contains(&self.code.as_str())
     }
 }

@@ -19,6 +19,7 @@ fn file_with(table: &KeyTable, key: &KeyInfo, value: &str) -> String {
     };
     match table.header {
         "[[gate]]" => add("run", "\"true\""),
+        "[[review]]" => add("agent", "\"codex\""),
         "[prices.my-model]" => {
             add("input", "1");
             add("output", "2");

@@ -111,12 +111,16 @@ fn facts(detail: &ChangeDetail, last: Option<&LastRun>, now: Timestamp) -> Vec<L
         }
     }
     let gates: Vec<String> = detail.gates.iter().map(|name| clean(name)).collect();
-    let gates = if gates.is_empty() {
-        wrap::styled(format!("! {NO_GATES}"), WARN)
-    } else {
-        Line::from(gates.join(", "))
-    };
-    facts.push(fact("gates", gates));
+    let reviews: Vec<String> = detail.reviews.iter().map(|name| clean(name)).collect();
+    if gates.is_empty() && reviews.is_empty() {
+        let none = wrap::styled(format!("! {NO_GATES}"), WARN);
+        facts.push(fact("gates", none));
+    }
+    for (label, names) in [("gates", gates), ("reviews", reviews)] {
+        if !names.is_empty() {
+            facts.push(fact(label, Line::from(names.join(", "))));
+        }
+    }
     facts
 }
 

@@ -157,7 +157,11 @@ impl Run {
             spans.push(Span::styled(format!("  {title}"), STRONG));
         }
         let activity = self.progress.activity.as_ref().and_then(activity);
-        if let (Doing::Working { .. }, Some(activity)) = (&self.progress.doing, activity) {
+        let has_agent = matches!(
+            self.progress.doing,
+            Doing::Working { .. } | Doing::Review { .. }
+        );
+        if let Some(activity) = activity.filter(|_| has_agent) {
             spans.push(Span::styled(format!("  {activity}"), DIM));
         }
         Line::from(spans)
@@ -197,6 +201,12 @@ impl Run {
             } => {
                 let place = if *baseline { " on the checkpoint" } else { "" };
                 let text = format!("gate `{}` runs{place}: {}", clean(gate), since(*at));
+                Now::new(active, text).about(self.progress.current_story())
+            }
+            Doing::Review {
+                review, since: at, ..
+            } => {
+                let text = format!("review `{}`: {}", clean(review), since(*at));
                 Now::new(active, text).about(self.progress.current_story())
             }
             Doing::Waiting { reason, until, .. } => {

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::Run;
 use crate::tui::failure;
 use crate::tui::palette::{self, ACTIVE, BAD, DIM, GOOD, PLAIN, STRONG, WARN};
-use crate::tui::pane::gates::{NOT_RUN, PASSED_BEFORE, RED_BEFORE, STOPPED};
+use crate::tui::pane::gates::{NOT_RUN, PASSED_BEFORE, RED_BEFORE, STOPPED, reviewed};
 use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
@@ -198,7 +198,8 @@ pub(super) fn lines(
     let mut lines = vec![Line::default()];
     lines.extend(title(story, columns));
     lines.extend(findings(run, story, columns));
-    let gates = gates(run, story, columns, now);
+    let mut gates = gates(run, story, columns, now);
+    gates.extend(reviews(run, story, columns, now));
     let mut attempts = attempts(story, columns, now);
     let room = rows.saturating_sub(lines.len() + gates.len());
     // The attempts have a tab of their own.
@@ -324,11 +325,11 @@ fn gates(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Ve
     let Some(header) = &run.progress.header else {
         return Vec::new();
     };
-    if header.gates.is_empty() {
+    if header.gates.is_empty() && header.reviews.is_empty() {
         let line = Line::from(vec![Span::styled("! ", WARN), Span::styled(NO_GATES, WARN)]);
         return wrap::wrap(&line, columns, 2);
     }
-    if story.gates.is_empty() {
+    if story.gates.is_empty() || header.gates.is_empty() {
         return Vec::new();
     }
     let lines = header.gates.iter().flat_map(|name| {
@@ -336,6 +337,34 @@ fn gates(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Ve
         wrap::wrap(&gate(name, last, story, now), columns, 2)
     });
     std::iter::once(wrap::styled("Gates", DIM))
+        .chain(lines)
+        .collect()
+}
+
+/// What each reviewer said last about the story.
+fn reviews(run: &Run, story: &StoryProgress, columns: usize, now: Timestamp) -> Vec<Line<'static>> {
+    let Some(header) = run
+        .progress
+        .header
+        .as_ref()
+        .filter(|_| !story.reviews.is_empty())
+    else {
+        return Vec::new();
+    };
+    let lines = header.reviews.iter().flat_map(|name| {
+        let last = story.reviews.iter().rfind(|review| review.name == *name);
+        let (mark, style, what) = match last {
+            None => ("·", DIM, NOT_RUN.to_owned()),
+            Some(review) => reviewed(review, now),
+        };
+        let line = Line::from(vec![
+            Span::styled(format!("{mark} "), style),
+            Span::raw(format!("{} ", clean(name))),
+            Span::styled(what, DIM),
+        ]);
+        wrap::wrap(&line, columns, 2)
+    });
+    std::iter::once(wrap::styled("Reviews", DIM))
         .chain(lines)
         .collect()
 }
