@@ -2,6 +2,7 @@
 //!
 //! Values only; [`crate::source`] reads them from disk.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -96,6 +97,42 @@ pub struct Story {
     pub state: StoryState,
     /// Which of the change's task files it is in.
     pub file: usize,
+    /// Which stories must be done before it, as far as the plan says.
+    pub depends_on: Dependencies,
+}
+
+/// What is said about the stories that must be done before one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Dependencies {
+    /// Nothing: it may depend on every story before it.
+    #[default]
+    Unknown,
+    /// It depends on these stories, and on what they depend on; on no other.
+    Known(BTreeSet<StoryId>),
+}
+
+impl Dependencies {
+    /// The story depends on no other.
+    pub const NONE: Self = Self::Known(BTreeSet::new());
+
+    /// The stories it depends on directly; none where nothing is said.
+    pub const fn known(&self) -> Option<&BTreeSet<StoryId>> {
+        match self {
+            Self::Unknown => None,
+            Self::Known(stories) => Some(stories),
+        }
+    }
+
+    /// Whether it is said that the story depends on this one directly.
+    pub fn includes(&self, story: &StoryId) -> bool {
+        self.known().is_some_and(|known| known.contains(story))
+    }
+}
+
+impl FromIterator<StoryId> for Dependencies {
+    fn from_iter<T: IntoIterator<Item = StoryId>>(stories: T) -> Self {
+        Self::Known(stories.into_iter().collect())
+    }
 }
 
 /// Whether a story has something left to do.
