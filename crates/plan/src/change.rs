@@ -123,9 +123,24 @@ impl Dependencies {
         }
     }
 
-    /// Whether it is said that the story depends on this one directly.
-    pub fn includes(&self, story: &StoryId) -> bool {
-        self.known().is_some_and(|known| known.contains(story))
+    /// The stories it depends on, and those that they depend on; `of` gives what is said of each.
+    pub fn all<'a>(&'a self, of: impl Fn(&StoryId) -> Option<&'a Self>) -> BTreeSet<&'a StoryId> {
+        let mut found = BTreeSet::new();
+        let mut next = vec![self];
+        while let Some(said) = next.pop() {
+            for story in said.known().into_iter().flatten() {
+                if found.insert(story) {
+                    next.extend(of(story));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl From<Option<BTreeSet<StoryId>>> for Dependencies {
+    fn from(known: Option<BTreeSet<StoryId>>) -> Self {
+        known.map_or(Self::Unknown, Self::Known)
     }
 }
 
@@ -242,11 +257,21 @@ impl Change {
         }
     }
 
-    /// The first story with something left to do, in document order.
+    /// The first story with something left to do, in document order, that depends on no other such
+    /// story.
     pub fn next_open(&self) -> Option<&Story> {
-        self.stories
-            .iter()
-            .find(|story| story.state == StoryState::Open)
+        let is_open = |story: &Story| story.state == StoryState::Open;
+        let mut open = self.stories.iter().filter(|story| is_open(story));
+        open.find(|story| {
+            let mut before = self.all_dependencies(story).into_iter();
+            !before.any(|id| self.story(id).is_some_and(is_open))
+        })
+    }
+
+    /// The stories that a story depends on, directly or by what it depends on.
+    pub fn all_dependencies<'a>(&'a self, story: &'a Story) -> BTreeSet<&'a StoryId> {
+        let of = |id: &StoryId| self.story(id).map(|story| &story.depends_on);
+        story.depends_on.all(of)
     }
 
     /// The story of that id.

@@ -3,8 +3,6 @@
 //! Formats and settings write down what they say of each story; [`settle`] then removes what cannot
 //! hold. After it, dependencies name stories of the plan only and form no cycle.
 
-use std::collections::BTreeSet;
-
 use crate::change::{Change, Dependencies, Story, Warning};
 use ralph_base::ids::StoryId;
 
@@ -92,18 +90,8 @@ fn place(stories: &[Story], id: &StoryId) -> Option<usize> {
 
 /// Whether one story depends on the other, directly or by what it depends on.
 fn reaches(stories: &[Story], from: &StoryId, to: &StoryId) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut next = vec![from];
-    while let Some(id) = next.pop() {
-        if id == to {
-            return true;
-        }
-        let story = place(stories, id).map(|place| &stories[place]);
-        let known = story.and_then(|story| story.depends_on.known());
-        let unseen = known.into_iter().flatten().filter(|it| seen.insert(*it));
-        next.extend(unseen.collect::<Vec<_>>());
-    }
-    false
+    let said = |id: &StoryId| place(stories, id).map(|place| &stories[place].depends_on);
+    said(from).is_some_and(|it| it.all(said).contains(to))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 pub mod counts;
 pub mod event;
+mod failed_story;
+mod failure_words;
 pub(crate) mod file;
 pub mod next;
 pub(crate) mod notes;

@@ -11,19 +11,19 @@ use super::agents;
 use super::branch_name::branch_name;
 use super::entry::StartMode;
 use super::repair::{OpenVault, other_plan, other_run};
+use super::resumption::resumption;
 use super::spent_so_far::spent_so_far;
 use super::work_start::gates_at_work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
 use crate::gate::{self, GatePlace};
-use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
+use crate::machine::{Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
 use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::{Event, Record};
 use crate::records::file;
 use crate::records::notify::Listener;
-use crate::records::progress::Progress;
 use crate::settings::files::AllowedSettings;
 use crate::tamper::TamperPolicy;
 use ralph_base::ids::{RunId, StoryId};
@@ -323,31 +323,6 @@ fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, 
     Ok(Some(open))
 }
 
-/// Where an open run goes on.
-fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
-    let reopened = so_far.reopened.clone();
-    let carry = match open.last_attempt {
-        Some(last) => {
-            // The first attempt after a story was opened again has no failed one before it.
-            let why = reopened.filter(|(story, _)| *story == last.attempt.story);
-            let reason = last.reason.or(why.map(|(_, reason)| reason));
-            let story = last.attempt.story.clone();
-            let carry = Carry::after(last.attempt, last.retries_used, reason, max_retries);
-            Some((story, carry))
-        }
-        None => reopened.map(|(story, reason)| (story, Carry::reopened(reason))),
-    };
-    Resumption {
-        carry,
-        used: so_far.used(),
-        stories: so_far.used_by_stories(),
-        attempts: open.attempts,
-        notes: so_far.notes,
-        red_before: so_far.red_before,
-        red_in_work: so_far.red_in_work,
-    }
-}
-
 /// A story that was asked for must be there.
 fn check_story(change: &Change, only: Option<&StoryId>) -> Result<(), Failure> {
     let Some(only) = only else {
@@ -411,6 +386,7 @@ fn policy(run: &Run) -> Policy {
         require_changes: settings.require_changes.value,
         tamper: TamperPolicy::of(settings),
         gates: settings.gates.value.clone(),
+        on_exhausted: settings.on_exhausted.as_ref().map(|it| it.value),
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

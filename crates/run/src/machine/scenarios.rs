@@ -12,5 +12,6 @@ mod prices;
 mod steering;
 mod stops;
 mod stories;
+mod stuck;
 mod tamper;
 mod whole;

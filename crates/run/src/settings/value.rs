@@ -85,6 +85,7 @@ pub enum Kind {
     Command,
     Paths,
     SomeOf(fn() -> Vec<&'static str>),
+    Stories,
     Environment,
 }
 
@@ -104,6 +105,7 @@ impl Kind {
             Self::Tokens => "a number such as `500_000` or `\"2M\"`",
             Self::Command => "a list: program and arguments",
             Self::Paths => "a list of paths",
+            Self::Stories => "a list of ids",
             Self::Environment => "a table of variables",
         };
         words.to_owned()
@@ -208,6 +210,8 @@ pub struct Model;
 pub(super) struct FilledModel;
 /// A program and its arguments.
 pub(super) struct Command;
+/// Ids of stories.
+pub(super) struct Stories;
 
 read! {
     bool => Self, Kind::Flag, flag;
@@ -216,6 +220,9 @@ read! {
     Model => String, Kind::Text, model;
     FilledModel => String, Kind::Text, |item| filled(item).and_then(|_| model(item));
     Command => Vec<String>, Kind::Command, command;
+    Stories => Vec<String>, Kind::Stories, |item| {
+        array(item, "an array of ids")?.iter().map(filled).collect()
+    };
     TimeLimit => Self, Kind::Duration, |item| limit(item, "a duration such as \"15m\"");
     SizeLimit => Self, Kind::Size, |item| limit(item, "a size such as \"50MB\"");
     CostLimit => Self, Kind::Money, |item| amount(item, "an amount such as 2.50");

@@ -14,6 +14,13 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_MAX_RETRIES", "7", "max_retries", "7"),
     ("RALPHTOOL_ON_FINISH", "cleanup", "on_finish", "cleanup"),
     (
+        "RALPHTOOL_ON_EXHAUSTED",
+        "continue",
+        "on_exhausted",
+        "continue",
+    ),
+    ("RALPHTOOL_DEPENDS", "no", "depends", "false"),
+    (
         "RALPHTOOL_COMMIT_MESSAGE",
         "{id}: {title}",
         "commit_message",

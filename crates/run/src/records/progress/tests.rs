@@ -397,6 +397,7 @@ fn warnings_skips_and_requests_are_kept() {
         story: one(),
         title: "First".to_owned(),
         reason: "deferred".to_owned(),
+        waits_for: None,
     });
     tape.hear(Event::TamperFound {
         story: one(),
@@ -456,6 +457,7 @@ fn laid_out(resumed: bool) -> Event {
         tasks_done,
         tasks_total: 3,
         tasks_deferred: 0,
+        depends_on: None,
     };
     let Event::RunStarted(RunStarted {
         change,
@@ -687,6 +689,7 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
         story: one(),
         title: "First".to_owned(),
         reason: "skipped on request".to_owned(),
+        waits_for: None,
     });
     assert!(!tape.progress.skipping);
 }
@@ -891,6 +894,7 @@ fn done_without_the_gates_at_the_end_is_unverified() {
     };
     let skipped = || Outcome::Skipped {
         stories: vec![StoryId("2".to_owned())],
+        not_run: Vec::new(),
     };
     let mut done = begun();
     done.hear(story_completed());

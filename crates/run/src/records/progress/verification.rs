@@ -33,10 +33,20 @@ impl Progress {
         (!red.is_empty()).then(|| red_since_before(&red))
     }
 
-    /// The gates at the end that have not judged the work of a run that says it is done.
+    /// The gates at the end that have not judged the work of a run that says it is done, or that went
+    /// on to its last story.
     fn not_run(&self) -> Option<String> {
-        let says_done = self.outcome().is_some_and(Outcome::says_done);
-        if !says_done || !self.stories.iter().any(StoryProgress::is_completed) {
+        let is_through = self.outcome().is_some_and(|outcome| {
+            outcome.says_done()
+                || matches!(
+                    outcome,
+                    Outcome::Exhausted {
+                        continued: true,
+                        ..
+                    }
+                )
+        });
+        if !is_through || !self.stories.iter().any(StoryProgress::is_completed) {
             return None;
         }
         let at_end = self.header.iter().flat_map(|header| &header.gates_at_end);
