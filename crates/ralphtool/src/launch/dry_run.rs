@@ -17,7 +17,7 @@ use crate::ui::words::{self, count, depends_on};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_run::engine::entry::Entry;
-use ralph_run::engine::prepare::refuse_template;
+use ralph_run::engine::prepare::{open_dependencies, refuse_template};
 use ralph_run::failure::Failure;
 use ralph_run::gate::{self, GatePlace};
 use ralph_run::policy::{Budget, after_exhausted};
@@ -48,6 +48,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     refuse_template(change, only.as_ref())?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, change.warnings.iter().map(|it| &it.message));
+    output::warn(context, open_dependencies(change, only.as_ref()));
     output::warn(context, gate::warnings(&settings.gates.value));
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let git = repository.git(settings.command_timeout.value.or_zero());

@@ -464,6 +464,27 @@ fn a_dry_run_says_what_follows_a_story_that_failed_and_which_depends_on_which() 
 }
 
 #[test]
+fn a_story_that_is_asked_for_is_run_before_those_it_depends_on_with_a_warning() {
+    let sandbox = with("", THIRD_AFTER_SECOND);
+    let warning = "story 3 depends on stories 1 and 2, which are open";
+    let flags = ["loop", "c", "--story", "3"];
+    let dry = sandbox
+        .run(&[&flags[..], &["--dry-run"]].concat())
+        .ends_with(0);
+    has(&dry.stderr, warning);
+    sandbox.run(&flags).ends_with(0);
+    assert_eq!(started(&sandbox), "3.1");
+    assert_eq!(sandbox.warnings(), [format!("dependency_open: {warning}")]);
+    let_fail(&sandbox, &["1"]);
+    let output = sandbox.run(&["loop", "c"]).ends_with(1);
+    has(
+        &output.stdout,
+        "1 of 4 done, story 1 failed after 2 attempts",
+    );
+    assert_eq!(started(&sandbox), "1.1 1.2");
+}
+
+#[test]
 fn a_user_away_from_the_screen_is_notified_when_a_story_is_given_up() {
     let sandbox = with("depends = false", "");
     let note = sandbox.root.join("noted");

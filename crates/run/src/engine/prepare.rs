@@ -26,6 +26,7 @@ use crate::records::file;
 use crate::records::notify::Listener;
 use crate::settings::files::AllowedSettings;
 use crate::tamper::TamperPolicy;
+use crate::words::and_list;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_base::os;
 use ralph_base::random_name::random_name;
@@ -284,7 +285,33 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
         .map(|text| Event::warning("settings", text));
     let plan = change.warnings.iter();
     let plan = plan.map(|it| Event::warning(it.code, it.message.as_str()));
-    settings.chain(plan).collect()
+    let early = open_dependencies(change, run.only_story.as_ref());
+    let early = early.map(|text| Event::warning("dependency_open", text));
+    settings.chain(plan).chain(early).collect()
+}
+
+/// A warning about a story that is asked for before those that it depends on are done.
+pub fn open_dependencies(change: &Change, only: Option<&StoryId>) -> Option<String> {
+    let story = change.story(only?)?;
+    let is_open = |id: &StoryId| {
+        let story = change.story(id);
+        story.is_some_and(|story| story.state == StoryState::Open)
+    };
+    let open = change.all_dependencies(story).into_iter();
+    let open: Vec<String> = open
+        .filter(|id| is_open(id))
+        .map(ToString::to_string)
+        .collect();
+    let (noun, are) = match open.len() {
+        0 => return None,
+        1 => ("story", "is"),
+        _ => ("stories", "are"),
+    };
+    let open = and_list(&open);
+    Some(format!(
+        "story {} depends on {noun} {open}, which {are} open",
+        story.id
+    ))
 }
 
 /// Opens the kept run again, if there is something left to do in it.

@@ -518,6 +518,13 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
         assert_eq!(read(r#"{"why":"stopped"}"#), Outcome::Stopped);
         assert_eq!(
+            read(r#"{"why":"skipped","stories":["2"]}"#),
+            Outcome::Skipped {
+                stories: vec![StoryId("2".to_owned())],
+                not_run: Vec::new()
+            }
+        );
+        assert_eq!(
             read(r#"{"why":"limited","reason":"r"}"#),
             Outcome::Limited {
                 reason: "r".to_owned()
