@@ -2,6 +2,7 @@
 //!
 //! Values only; [`crate::source`] reads them from disk.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -98,6 +99,57 @@ pub struct Story {
     pub file: usize,
     /// The line of that file its section begins with, from 1.
     pub line: usize,
+    /// Which stories must be done before it, as far as the plan says.
+    pub depends_on: Dependencies,
+}
+
+/// What is said about the stories that must be done before one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Dependencies {
+    /// Nothing: it may depend on every story before it.
+    #[default]
+    Unknown,
+    /// It depends on these stories, and on what they depend on; on no other.
+    Known(BTreeSet<StoryId>),
+}
+
+impl Dependencies {
+    /// The story depends on no other.
+    pub const NONE: Self = Self::Known(BTreeSet::new());
+
+    /// The stories it depends on directly; none where nothing is said.
+    pub const fn known(&self) -> Option<&BTreeSet<StoryId>> {
+        match self {
+            Self::Unknown => None,
+            Self::Known(stories) => Some(stories),
+        }
+    }
+
+    /// The stories it depends on, and those that they depend on; `of` gives what is said of each.
+    pub fn all<'a>(&'a self, of: impl Fn(&StoryId) -> Option<&'a Self>) -> BTreeSet<&'a StoryId> {
+        let mut found = BTreeSet::new();
+        let mut next = vec![self];
+        while let Some(said) = next.pop() {
+            for story in said.known().into_iter().flatten() {
+                if found.insert(story) {
+                    next.extend(of(story));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl From<Option<BTreeSet<StoryId>>> for Dependencies {
+    fn from(known: Option<BTreeSet<StoryId>>) -> Self {
+        known.map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl FromIterator<StoryId> for Dependencies {
+    fn from_iter<T: IntoIterator<Item = StoryId>>(stories: T) -> Self {
+        Self::Known(stories.into_iter().collect())
+    }
 }
 
 /// Whether a story has something left to do.
@@ -210,11 +262,21 @@ impl Change {
         }
     }
 
-    /// The first story with something left to do, in document order.
+    /// The first story with something left to do, in document order, that depends on no other such
+    /// story.
     pub fn next_open(&self) -> Option<&Story> {
-        self.stories
-            .iter()
-            .find(|story| story.state == StoryState::Open)
+        let is_open = |story: &Story| story.state == StoryState::Open;
+        let mut open = self.stories.iter().filter(|story| is_open(story));
+        open.find(|story| {
+            let mut before = self.all_dependencies(story).into_iter();
+            !before.any(|id| self.story(id).is_some_and(is_open))
+        })
+    }
+
+    /// The stories that a story depends on, directly or by what it depends on.
+    pub fn all_dependencies<'a>(&'a self, story: &'a Story) -> BTreeSet<&'a StoryId> {
+        let of = |id: &StoryId| self.story(id).map(|story| &story.depends_on);
+        story.depends_on.all(of)
     }
 
     /// The story of that id.

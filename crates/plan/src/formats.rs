@@ -106,7 +106,7 @@ fn plan_files(paths: &[PathBuf]) -> Vec<Found> {
 pub fn read_stories(files: &[TaskFile], source: SourceKind) -> (Vec<Story>, Vec<Warning>) {
     match rules(source) {
         Some(rules) => read_markdown(files, rules),
-        None => (prd_json::read_stories(files), Vec::new()),
+        None => prd_json::read_stories(files),
     }
 }
 

@@ -37,6 +37,7 @@
 //! | --- | --- |
 //! | [`source`] | the functions other crates call: find, read, check, tick |
 //! | [`change`], [`summary`], [`show`] | a change as a value, as a line of a list, as JSON |
+//! | [`dependencies`] | which stories depend on which |
 //! | `formats` | one module per format: where its plans are, how they are read, how a box is ticked |
 //! | [`tasks`], `task_id`, `js` | checkboxes in markdown, exactly as `OpenSpec` counts them |
 //! | `stories`, `outline`, `label`, `story_ids` | how tasks in markdown become stories with ids |
@@ -48,6 +49,7 @@
 mod box_match;
 pub mod boxes;
 pub mod change;
+pub mod dependencies;
 mod error;
 mod files;
 mod formats;

@@ -1,6 +1,7 @@
 //! The JSON value of `show`: one change with stories, tasks and scenarios.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ struct StoryView<'a> {
     title: &'a str,
     /// Whether there is something left to do.
     state: StoryState,
+    /// The stories that must be done before it; null where the plan does not say.
+    depends_on: Option<&'a BTreeSet<StoryId>>,
     /// The tasks `OpenSpec` lists, in file order.
     tasks: Vec<TaskView<'a>>,
 }
@@ -71,6 +74,7 @@ impl<'a> StoryView<'a> {
             id: &story.id,
             title: &story.title,
             state: story.state,
+            depends_on: story.depends_on.known(),
             tasks: listed.map(TaskView::of).collect(),
         }
     }

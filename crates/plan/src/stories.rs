@@ -7,7 +7,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::change::{Story, StoryState, TaskFile, Warning};
+use crate::change::{Dependencies, Story, StoryState, TaskFile, Warning};
+use crate::dependencies::settle;
 use crate::files::stem;
 use crate::label::{Label, label};
 use crate::outline::Outline;
@@ -23,6 +24,8 @@ pub(crate) struct Rules {
     pub numbered_items: NumberedItems,
     /// The letter that ticks a box in a file that has no ticked box yet.
     pub first_tick: &'static [u8],
+    /// Says of each story of a file which others it depends on, where the file does.
+    pub dependencies: fn(&mut [Story], &TaskFile),
 }
 
 impl Rules {
@@ -31,6 +34,7 @@ impl Rules {
         adjust: |_, _, _| {},
         numbered_items: NumberedItems::AreTasks,
         first_tick: b"x",
+        dependencies: |_, _| {},
     };
 }
 
@@ -60,12 +64,18 @@ pub(crate) fn read_markdown(files: &[TaskFile], rules: &Rules) -> (Vec<Story>, V
         })
         .collect();
     let ids = assign(&candidates);
-    let warnings = fenced_warnings(&drafts, files);
-    let stories = drafts
+    let mut warnings = fenced_warnings(&drafts, files);
+    let mut stories: Vec<Story> = drafts
         .into_iter()
         .zip(ids)
         .map(|(draft, id)| draft.into_story(id))
         .collect();
+    for (index, of_file) in files.iter().enumerate() {
+        let start = stories.partition_point(|story| story.file < index);
+        let end = stories.partition_point(|story| story.file <= index);
+        (rules.dependencies)(&mut stories[start..end], of_file);
+    }
+    warnings.extend(settle(&mut stories));
     (stories, warnings)
 }
 
@@ -90,6 +100,7 @@ impl Draft {
             section: self.section,
             file: self.file,
             line: self.line,
+            depends_on: Dependencies::Unknown,
         }
     }
 }

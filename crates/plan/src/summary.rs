@@ -1,10 +1,13 @@
 //! One plan in the list of changes: how far it is, and whether the loop can run it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::change::{Change, SourceKind};
 use crate::formats::openspec::template::template_story;
+use ralph_base::ids::StoryId;
 
 /// A change as it appears in a list, also in that of `list --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +23,8 @@ pub struct ChangeSummary {
     /// Tasks as `OpenSpec` counts them.
     pub tasks_done: usize,
     pub tasks_total: usize,
+    /// The stories that must be done before each story; null where the plan says it of none.
+    pub depends_on: Option<BTreeMap<StoryId, BTreeSet<StoryId>>>,
     /// When a file of it last changed.
     pub modified: Option<Timestamp>,
     #[serde(flatten)]

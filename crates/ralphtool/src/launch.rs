@@ -359,11 +359,12 @@ impl Inputs {
         let loaded = context.load(work_tree, flags.trust)?;
         let settings = loaded.shown(layer.clone()).map_err(unfit)?;
         let surroundings = context.surroundings()?;
-        let change = match (request.change, last) {
+        let mut change = match (request.change, last) {
             (ChangeSelector::Named(target), _) => context.change(target)?,
             (_, Some(last)) => change_of(last, context, &surroundings)?,
             (_, None) => only_change(&surroundings)?,
         };
+        settings.add_dependencies(&mut change);
         if change.task_tally().total == 0 {
             return Err(Failure::refused(format!("`{}` has no tasks", change.name))
                 .hint(change.source.example()));

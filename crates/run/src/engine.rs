@@ -20,6 +20,7 @@ mod passed_gates;
 mod perform;
 pub mod prepare;
 pub mod repair;
+mod resumption;
 mod reviewing;
 mod signals;
 mod spent_so_far;

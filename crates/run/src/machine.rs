@@ -15,6 +15,7 @@ mod failed_attempt;
 mod gate_run;
 mod held;
 mod io;
+mod left_open;
 mod repair;
 mod review;
 mod session;
@@ -50,6 +51,7 @@ pub use self::io::{
     GateRequest, Ground, Input, JudgedGate, LostTasks, ReviewEnd, ReviewRequest, SaveRequest, Step,
     StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
+use self::left_open::LeftOpen;
 use self::review::Review;
 use self::session::Attempt;
 use self::stories::Current;
@@ -59,7 +61,7 @@ use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
 pub use crate::prompt::{Message, Previous};
-use crate::records::event::{Event, FinishChoice, Finished, GateResult, Outcome};
+use crate::records::event::{Event, FailedStory, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
 use crate::records::review::Unreviewed;
 use crate::words::{between, in_ms};
@@ -95,8 +97,15 @@ pub struct Setup {
 /// What is known of a run that is resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resumption {
-    /// The story it was at, if it was at one.
-    pub carry: Option<(StoryId, Carry)>,
+    /// What is known of the stories it was at and that are not done.
+    pub carries: BTreeMap<StoryId, Carry>,
+    /// Of a run that was interrupted: the stories that had used up their retries, and without which it
+    /// had continued.
+    pub failed: Vec<FailedStory>,
+    /// Of a run that was interrupted: the story whose last retry had failed just then.
+    pub used_up: Option<FailedStory>,
+    /// Of a run that had ended: the stories that it had continued without.
+    pub failed_before: BTreeSet<StoryId>,
     /// What the run used so far.
     pub used: Used,
     /// What each of its stories used so far.
@@ -144,8 +153,14 @@ pub struct Machine {
     stories: Vec<StoryView>,
     /// Deferred stories that were reported.
     deferred: HashSet<StoryId>,
-    /// Stories the user skipped.
-    skipped: BTreeSet<StoryId>,
+    /// Stories that are left open in this run, and why.
+    left_open: BTreeMap<StoryId, LeftOpen>,
+    /// Stories that are not run because of those, and were reported.
+    not_run: BTreeSet<StoryId>,
+    /// Stories that failed before the run was resumed, and come after the others.
+    failed_before: BTreeSet<StoryId>,
+    /// The story whose retries were used up when the run was interrupted.
+    used_up_before: Option<FailedStory>,
     /// Stories this run has a checkpoint for.
     completed: HashSet<StoryId>,
     /// What is known of stories that were left before they were done.
@@ -306,7 +321,12 @@ impl Machine {
         let is_start = setup.resumed.is_none();
         let mut checkpoint_verdicts =
             CheckpointVerdicts::unknown(setup.policy.gates.len(), is_start);
-        let earlier = setup.resumed.clone().unwrap_or_default();
+        let mut earlier = setup.resumed.clone().unwrap_or_default();
+        if setup.policy.only_story.is_some() {
+            // A story that is asked for is tried again.
+            earlier.failed.clear();
+            earlier.used_up = None;
+        }
         checkpoint_verdicts.began(&setup.policy.gates, |gate| {
             let was_red = earlier.red_before.contains(gate).then_some(true);
             setup.began.get(gate).copied().or(was_red)
@@ -333,9 +353,16 @@ impl Machine {
             earlier: earlier.used.time,
             stories: Vec::new(),
             deferred: HashSet::new(),
-            skipped: BTreeSet::new(),
+            left_open: earlier
+                .failed
+                .into_iter()
+                .map(|it| (it.story.clone(), LeftOpen::Failed(it)))
+                .collect(),
+            not_run: BTreeSet::new(),
+            failed_before: earlier.failed_before,
+            used_up_before: earlier.used_up,
             completed: HashSet::new(),
-            left: earlier.carry.into_iter().collect(),
+            left: earlier.carries,
             attempts: earlier.attempts,
             over_since: None,
             under_way: None,

@@ -9,12 +9,13 @@ pub mod roster;
 
 use std::time::Duration;
 
-pub use super::settings::{GateSettings as Gate, OnFinish, When};
+pub use super::settings::{GateSettings as Gate, OnExhausted, OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
 use crate::policy::reviewer::Reviewer;
 use ralph_base::ids::StoryId;
+use ralph_plan::change::{Change, Dependencies};
 use ralph_vault::outcome::FailureKind;
 
 /// How long a process may take to exit after it was asked to.
@@ -57,6 +58,9 @@ pub struct Policy {
     pub gates: Vec<Gate>,
     /// Who reviews every attempt that passed them, in order.
     pub reviewers: Vec<Reviewer>,
+    /// What happens when a story has used up its retries; none for continuing with the stories that are
+    /// known not to depend on it.
+    pub on_exhausted: Option<OnExhausted>,
     /// What happens to the branch at the end.
     pub on_finish: OnFinish,
 }
@@ -99,8 +103,21 @@ impl Default for Policy {
             tamper: TamperPolicy::default(),
             gates: Vec::new(),
             reviewers: Vec::new(),
+            on_exhausted: None,
             on_finish: OnFinish::Ask,
         }
+    }
+}
+
+/// What a run of a plan does when a story has used up its retries, in words.
+pub fn after_exhausted(on_exhausted: Option<OnExhausted>, change: &Change) -> &'static str {
+    let mut stories = change.stories.iter();
+    let is_known = stories.any(|it| it.depends_on != Dependencies::Unknown);
+    match on_exhausted {
+        Some(OnExhausted::Continue) if !is_known => "continues with the others",
+        None if !is_known => "stops",
+        Some(OnExhausted::Continue) | None => "continues with what does not depend on it",
+        Some(OnExhausted::Stop) => "stops",
     }
 }
 

@@ -171,7 +171,7 @@ pub struct StoryReceipt {
     pub title: String,
     /// Where it stands.
     pub state: StoryResult,
-    /// Why it was skipped.
+    /// Why it was skipped, or not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Reasons to doubt the work of a completed story, such as tests that its attempt deleted.
@@ -209,6 +209,10 @@ pub enum StoryResult {
     Unfinished,
     /// It was skipped.
     Skipped,
+    /// It used up its retries.
+    Failed,
+    /// It was not run, because it depends on a story that is left open.
+    NotRun,
     /// All of its tasks are deferred in the plan.
     Deferred,
     /// It was not started.

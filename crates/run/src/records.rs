@@ -2,6 +2,8 @@
 
 pub mod counts;
 pub mod event;
+mod failed_story;
+mod failure_words;
 pub(crate) mod file;
 mod gate_events;
 pub mod next;

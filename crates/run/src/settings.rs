@@ -5,6 +5,7 @@
 
 pub(crate) mod agents;
 mod all;
+mod dependencies;
 pub mod file;
 mod file_text;
 pub mod files;
@@ -13,6 +14,7 @@ mod key_table;
 pub mod keys;
 mod lines;
 mod notify;
+mod on_exhausted;
 mod on_finish;
 mod path_patterns;
 mod prices;
@@ -24,10 +26,11 @@ pub mod variables;
 
 use std::fmt;
 
-pub use self::agents::{AgentList, Variable};
+pub use self::agents::{AgentList, StorySettings, Variable};
 pub use self::all::{PartialSettings, Settings};
 pub use self::gate::{GateSettings, When};
 pub use self::notify::{NotifySettings, Occasion};
+pub use self::on_exhausted::OnExhausted;
 pub use self::on_finish::OnFinish;
 pub use self::path_patterns::PathPatterns;
 pub use self::review::ReviewSettings;

@@ -25,6 +25,15 @@ fn in_backticks(text: &str) -> String {
     format!("`{text}`")
 }
 
+/// Names with commas, and `and` before the last.
+pub(crate) fn and_list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// `1 run`, `2 runs`.
 pub(crate) fn counted(number: usize, what: &str) -> String {
     count(number, what)

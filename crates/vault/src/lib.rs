@@ -58,7 +58,7 @@ pub use diff::shown::Diffs;
 pub use error::CheckpointError;
 pub use gc::GcPlan;
 pub use journal::branches::{BranchRun, BranchRuns};
-pub use journal::run_state::OpenRun;
+pub use journal::run_state::{LastAttempt, OpenRun};
 pub use journal::steps::{JournalHealth, StoryNote};
 pub use look::{Look, look, strays};
 pub use operations::begin::{BeginRequest, Begun};

@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 use serde_json::value::RawValue;
 
 use super::single_file;
-use crate::change::{Change, SourceKind, Story, TaskFile};
+use crate::change::{Change, Dependencies, SourceKind, Story, TaskFile, Warning};
+use crate::dependencies::settle;
 use crate::error::SourceError;
 use crate::files;
 use crate::story_ids::{Candidate, assign};
+use fields::DependsOn;
 use item::{Entry, Item};
 use ralph_base::ids::StoryId;
 
@@ -67,6 +69,8 @@ struct Prd<'a> {
     items: Vec<Item<'a>>,
     /// What the flag of a story is called here.
     flag: &'static str,
+    /// The stories are in phases, which come one after the other.
+    has_phases: bool,
 }
 
 /// The files of a project.
@@ -86,18 +90,21 @@ pub(super) fn read(path: &Path) -> Result<Change, SourceError> {
             ),
         })?;
         change.stories = prd.stories(0, &file.bytes);
+        change.warnings.extend(settle(&mut change.stories));
         change.context = prd.about;
     }
     Ok(change)
 }
 
 /// The stories of all files; none of one that cannot be read.
-pub(super) fn read_stories(files: &[TaskFile]) -> Vec<Story> {
+pub(super) fn read_stories(files: &[TaskFile]) -> (Vec<Story>, Vec<Warning>) {
     let stories = files.iter().enumerate().flat_map(|(index, file)| {
         let prd = Prd::read(&file.bytes);
         prd.map_or_else(|_| Vec::new(), |prd| prd.stories(index, &file.bytes))
     });
-    stories.collect()
+    let mut stories: Vec<Story> = stories.collect();
+    let warnings = settle(&mut stories);
+    (stories, warnings)
 }
 
 impl<'a> Prd<'a> {
@@ -105,6 +112,7 @@ impl<'a> Prd<'a> {
         let root = spans::parse(bytes)?;
         let (home, list) = list(root)?;
         let flag = flag_of(&list)?;
+        let has_phases = list.entries.iter().any(|entry| entry.phase.is_some());
         let items = list.entries.iter().map(|entry| Item::read(entry, flag));
         let mut items = items.collect::<Result<Vec<_>, _>>()?;
         // The sort is stable: what has the same priority stays in the order of the file.
@@ -113,15 +121,48 @@ impl<'a> Prd<'a> {
             about: section::about(&spans::value(home)),
             items,
             flag,
+            has_phases,
         })
     }
 
     /// The stories of the file, which is one of several.
     fn stories(&self, index: usize, bytes: &[u8]) -> Vec<Story> {
-        let stories = self.items.iter().zip(self.ids());
+        let ids = self.ids();
+        let stories = self.items.iter().zip(&ids);
         stories
-            .map(|(item, id)| item.story(id, index, bytes))
+            .map(|(item, id)| Story {
+                depends_on: self.dependencies(item, &ids),
+                ..item.story(id.clone(), index, bytes)
+            })
             .collect()
+    }
+
+    /// What a story of the list depends on. A story without the field depends on no other where
+    /// others have it, for that is how the tools that write it read it; phases are in order, and
+    /// there nothing is said of it.
+    fn dependencies(&self, item: &Item<'_>, ids: &[StoryId]) -> Dependencies {
+        let has_field = |it: &Item<'_>| it.depends_on != DependsOn::Nothing;
+        match &item.depends_on {
+            DependsOn::Names(names) => names
+                .iter()
+                .flat_map(|name| self.called(name, ids))
+                .collect(),
+            DependsOn::Nothing if !self.has_phases && self.items.iter().any(has_field) => {
+                Dependencies::NONE
+            }
+            DependsOn::Nothing | DependsOn::Unclear => Dependencies::Unknown,
+        }
+    }
+
+    /// The stories of this name; the name itself where there is none, to be reported.
+    fn called(&self, name: &str, ids: &[StoryId]) -> Vec<StoryId> {
+        let all = self.items.iter().zip(ids);
+        let found = all.filter(|(item, _)| item.is_called(name));
+        let found: Vec<StoryId> = found.map(|(_, id)| id.clone()).collect();
+        if found.is_empty() {
+            return vec![StoryId(name.to_owned())];
+        }
+        found
     }
 
     fn ids(&self) -> Vec<StoryId> {

@@ -1,5 +1,8 @@
 //! spec-kit: a feature is a folder below `specs` with a `tasks.md` or a `plan.md`.
 
+mod dependencies;
+mod mentions;
+
 use std::path::Path;
 
 use serde_json::Value;
@@ -14,6 +17,7 @@ use crate::surroundings::Surroundings;
 /// How its boxes are read. Its command that implements a feature ticks with a capital letter.
 pub(super) const RULES: Rules = Rules {
     first_tick: b"X",
+    dependencies: dependencies::read,
     ..Rules::PLAIN
 };
 

@@ -1,13 +1,14 @@
 //! The list of plans: progress, age, and which of them can be run.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
 use crate::change::{Change, SourceKind, Tally, Warning};
+use crate::dependencies::is_about_dependencies;
 use crate::error::SourceError;
 use crate::files;
 use crate::formats::openspec::{Root, each_change, find_root};
@@ -15,6 +16,7 @@ use crate::formats::{self, Found};
 use crate::summary::{ChangeState, ChangeSummary};
 use crate::surroundings::Surroundings;
 use crate::tasks::read_tasks;
+use ralph_base::ids::StoryId;
 
 /// All there is to run.
 #[derive(Debug)]
@@ -31,9 +33,14 @@ pub struct Survey {
 pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
     let others = formats::find(around)?;
     let start = around.start()?;
-    let sum_up = |found: &Found| summary(found, found.read(), &start);
-    let mut changes: Vec<ChangeSummary> = others.iter().map(sum_up).collect();
-    let (folder, warnings) = match find_root(around) {
+    let mut about_plans = Vec::new();
+    let mut changes = Vec::new();
+    for found in &others {
+        let read = found.read();
+        about_plans.extend(read.iter().flat_map(about_dependencies));
+        changes.push(summary(found, read, &start));
+    }
+    let (folder, mut warnings) = match find_root(around) {
         Ok(root) => {
             changes.extend(openspec(&root, around, &start)?);
             let folder = if others.is_empty() {
@@ -54,11 +61,23 @@ pub fn survey(around: &Surroundings) -> Result<Survey, SourceError> {
         )
     });
     name_targets(&mut changes);
+    warnings.append(&mut about_plans);
     Ok(Survey {
         folder,
         changes,
         warnings,
     })
+}
+
+/// Dependencies of a plan that cannot hold, with its name.
+fn about_dependencies(change: &Change) -> Vec<Warning> {
+    let warnings = change
+        .warnings
+        .iter()
+        .filter(|it| is_about_dependencies(it));
+    warnings
+        .map(|it| Warning::new(it.code, format!("`{}`: {}", change.name, it.message)))
+        .collect()
 }
 
 /// Sums up the changes of a root.
@@ -79,16 +98,17 @@ fn openspec(
 }
 
 fn summary(found: &Found, read: Result<Change, SourceError>, start: &Path) -> ChangeSummary {
-    let (tasks, stories, state) = match read {
+    let (tasks, stories, depends_on, state) = match read {
         Ok(change) => (
             change.task_tally(),
             change.story_tally(),
+            known(&change),
             ChangeState::of(&change),
         ),
         Err(error) => {
             let reason = whole_reason(&error);
             let state = ChangeState::Unreadable { reason };
-            (plain_tally(&found.path), Tally::default(), state)
+            (plain_tally(&found.path), Tally::default(), None, state)
         }
     };
     ChangeSummary {
@@ -100,9 +120,19 @@ fn summary(found: &Found, read: Result<Change, SourceError>, start: &Path) -> Ch
         stories_total: stories.total,
         tasks_done: tasks.done,
         tasks_total: tasks.total,
+        depends_on,
         modified: last_modified(&found.path),
         state,
     }
+}
+
+/// What the plan says of each story's dependencies; none where it says nothing of any.
+fn known(change: &Change) -> Option<BTreeMap<StoryId, BTreeSet<StoryId>>> {
+    let stories = change.stories.iter();
+    let known: BTreeMap<_, _> = stories
+        .filter_map(|it| Some((it.id.clone(), it.depends_on.known()?.clone())))
+        .collect();
+    (!known.is_empty()).then_some(known)
 }
 
 /// Changes that share a name are asked for by their paths.

@@ -225,7 +225,7 @@ fn a_change_is_read_whole() {
             "change": "add-retry",
             "root": place.path("").to_str().unwrap().trim_end_matches('/'),
             "kind": "openspec",
-            "stories": [{"id": "1", "title": "Retry", "state": "open", "tasks": [
+            "stories": [{"id": "1", "title": "Retry", "state": "open", "depends_on": null, "tasks": [
                 {"id": "1.1", "raw": "1.1 Try", "text": "Try", "done": true, "state": "done"},
                 {"id": "1.2", "raw": "1.2 Later", "text": "Later", "done": false, "state": "deferred"},
             ]}],

@@ -202,6 +202,7 @@ mod tests {
             stories_total: tasks.1 / 3,
             tasks_done: tasks.0,
             tasks_total: tasks.1,
+            depends_on: None,
             modified: Some("2026-11-15T20:00:00Z".parse().unwrap()),
             state,
         }

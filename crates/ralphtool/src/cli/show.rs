@@ -10,7 +10,7 @@ use crate::console::output;
 use crate::ui::page::Page;
 use crate::ui::style::{DIM, GOOD, NAME, STRONG, WARN};
 use crate::ui::text::{clean, clean_lines};
-use crate::ui::words::count;
+use crate::ui::words::{count, depends_on};
 use ralph_plan::change::{Change, Scenario, SourceKind, Story, StoryState};
 use ralph_plan::show::ChangeView;
 use ralph_plan::tasks::{Task, TaskKind, TaskState};
@@ -99,6 +99,9 @@ fn write_story(page: &mut Page, story: &Story, is_next: bool) {
         page.paint(STRONG, clean(&story.title)),
         page.paint(style, format!("{done}/{} {mark}", story.tasks.len()))
     ));
+    if let Some(line) = depends_on(story) {
+        page.styled(DIM, format!("  {line}"));
+    }
     for task in &story.tasks {
         write_task(page, task, depth(task, &story.tasks));
     }
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
     use crate::ui::style::Paint;
     use pretty_assertions::assert_eq;
-    use ralph_plan::change::TaskFile;
+    use ralph_plan::change::{Dependencies, TaskFile};
     use ralph_plan::source::read_stories;
 
     const TASKS: &str = "\
@@ -216,7 +219,10 @@ mod tests {
 
     #[test]
     fn a_change_is_shown_with_stories_tasks_and_scenarios() {
-        insta::assert_snapshot!(shown(&change(TASKS)));
+        let mut change = change(TASKS);
+        change.stories[2].depends_on = change.stories[..2].iter().map(|it| it.id.clone()).collect();
+        change.stories[3].depends_on = Dependencies::NONE;
+        insta::assert_snapshot!(shown(&change));
     }
 
     #[test]

@@ -11,7 +11,9 @@ use clap::{Args, ValueEnum};
 use crate::ui::plain::Verbosity;
 use ralph_base::allowance::{CostLimit, TokenLimit};
 use ralph_base::duration::TimeLimit;
-use ralph_run::settings::{AgentList, GateSettings, OnFinish, PartialSettings, Sourced};
+use ralph_run::settings::{
+    AgentList, GateSettings, OnExhausted, OnFinish, PartialSettings, Sourced,
+};
 
 /// Exit codes, shown below the help of every command that can have them.
 pub(crate) const EXIT_CODES: &str = "\
@@ -170,6 +172,9 @@ pub(crate) struct RunArguments {
     /// Stop the run when one story has taken this long; `off` for no maximum [default: off]
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) max_story_time: Option<TimeLimit>,
+    /// What to do when a story has used up its retries
+    #[arg(long, value_name = "CHOICE", value_parser = on_exhausted())]
+    pub(crate) on_exhausted: Option<OnExhausted>,
     /// What to do with the branch at the end; without a terminal, `ask` keeps it
     #[arg(long, value_name = "CHOICE", value_parser = on_finish())]
     pub(crate) on_finish: Option<OnFinish>,
@@ -208,6 +213,7 @@ impl RunArguments {
             model: flag(self.model.clone(), "--model"),
             max_retries: flag(self.max_retries, "--max-retries"),
             repairs: flag(self.repairs, "--repairs"),
+            on_exhausted: flag(self.on_exhausted, "--on-exhausted"),
             on_finish: flag(self.on_finish, "--on-finish"),
             idle_timeout: flag(self.idle_timeout, "--idle-timeout"),
             total_timeout: flag(self.timeout, "--timeout"),
@@ -232,6 +238,17 @@ impl RunArguments {
             (false, false) => Verbosity::Normal,
         }
     }
+}
+
+/// The choices of `--on-exhausted`; the long help says what each does.
+fn on_exhausted() -> impl TypedValueParser<Value = OnExhausted> {
+    let choices = OnExhausted::NAMES.map(|(name, choice)| {
+        PossibleValue::new(name).help(match choice {
+            OnExhausted::Stop => "Stop the run",
+            OnExhausted::Continue => "Continue with every story that is not known to depend on it",
+        })
+    });
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<OnExhausted>())
 }
 
 /// The choices of `--on-finish`; the long help says what each does.
@@ -310,6 +327,7 @@ mod tests {
             "--max-story-cost=1",
             "--max-story-tokens=100k",
             "--max-story-time=1h",
+            "--on-exhausted=continue",
             "--on-finish=cleanup",
             "--story=2",
         ])
@@ -322,6 +340,7 @@ mod tests {
             agent: flag(Some(AgentList::one("demo")), "--agent"),
             model: flag(Some("opus".to_owned()), "--model"),
             max_retries: flag(Some(0), "--max-retries"),
+            on_exhausted: flag(Some(OnExhausted::Continue), "--on-exhausted"),
             on_finish: flag(Some(OnFinish::Cleanup), "--on-finish"),
             idle_timeout: flag(Some(TimeLimit::OFF), "--idle-timeout"),
             total_timeout: flag(Some(TimeLimit::seconds(5400)), "--timeout"),
@@ -347,6 +366,7 @@ mod tests {
         assert_eq!(refused(&["-v", "-q"]), ErrorKind::ArgumentConflict);
         assert_eq!(refused(&["--timeout=15"]), ErrorKind::ValueValidation);
         assert_eq!(refused(&["--on-finish=merge"]), ErrorKind::InvalidValue);
+        assert_eq!(refused(&["--on-exhausted=skip"]), ErrorKind::InvalidValue);
         assert_eq!(refused(&["--max-retries=-1"]), ErrorKind::ValueValidation);
         assert_eq!(refused(&["--gate="]), ErrorKind::InvalidValue);
         assert_eq!(refused(&["--max-cost=much"]), ErrorKind::ValueValidation);

@@ -1,5 +1,6 @@
 //! `--dry-run`: what a run would do.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -12,14 +13,14 @@ use crate::ui::page::Page;
 use crate::ui::plain::Verbosity;
 use crate::ui::style::{DIM, NAME, STRONG};
 use crate::ui::text::{clean, columns, pad};
-use crate::ui::words::{self, count};
+use crate::ui::words::{self, count, depends_on};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_run::engine::entry::Entry;
-use ralph_run::engine::prepare::refuse_template;
+use ralph_run::engine::prepare::{open_dependencies, refuse_template};
 use ralph_run::failure::Failure;
 use ralph_run::gate::{self, GatePlace};
-use ralph_run::policy::Budget;
+use ralph_run::policy::{Budget, after_exhausted};
 use ralph_run::preview::forecast::{AskedFor, Forecast, Question, all_done};
 use ralph_run::records::event::BudgetLimits;
 use ralph_run::settings::Settings;
@@ -47,6 +48,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
     refuse_template(change, only.as_ref())?;
     output::warn(context, &inputs.loaded.warnings);
     output::warn(context, change.warnings.iter().map(|it| &it.message));
+    output::warn(context, open_dependencies(change, only.as_ref()));
     output::warn(context, gate::warnings(&settings.gates.value));
     output::warn(context, inputs.loaded.unallowed().map(trust::warning));
     let git = repository.git(settings.command_timeout.value.or_zero());
@@ -82,7 +84,7 @@ pub(crate) fn show(request: &RunRequest<'_>, context: &Context) -> Result<ExitCo
             PlannedStart::Begin => format!("`{name}` would be run; nothing is touched"),
         };
         page.styled(STRONG, what);
-        page.facts(&facts(&forecast, settings), 10);
+        page.facts(&facts(change, &forecast, settings), 10);
         write_stories(page, &stories);
         write_settings(page, settings, is_verbose);
     })
@@ -164,6 +166,8 @@ struct PlannedStory {
     id: StoryId,
     title: String,
     open_tasks: usize,
+    /// The stories that must be done before it; null where that is not known.
+    depends_on: Option<BTreeSet<StoryId>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -206,6 +210,7 @@ impl Plan {
                     id: it.id.clone(),
                     title: it.title.clone(),
                     open_tasks: it.open_tasks().count(),
+                    depends_on: it.depends_on.known().cloned(),
                 })
                 .collect(),
             settings: lines
@@ -225,8 +230,9 @@ fn attempts(settings: &Settings) -> u64 {
 }
 
 /// What matters most about the run.
-fn facts(forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)> {
+fn facts(change: &Change, forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)> {
     let attempts = attempts(settings);
+    let then = after_exhausted(settings.on_exhausted.as_ref().map(|it| it.value), change);
     let gates = settings.gates.value.iter().map(|it| it.name.as_str());
     let reviews = settings.reviews.value.iter().map(|it| it.name.as_str());
     let reviews: Vec<&str> = reviews.collect();
@@ -235,7 +241,10 @@ fn facts(forecast: &Forecast, settings: &Settings) -> Vec<(&'static str, String)
     let mut facts = vec![
         ("branch", clean(&forecast.branch_line())),
         ("agent", settings.agent.value.names().join(", else ")),
-        ("attempts", format!("at most {attempts} per story")),
+        (
+            "attempts",
+            format!("at most {attempts} per story; then the run {then}"),
+        ),
         ("gates", words::gates(&gates.collect::<Vec<_>>(), &reviews)),
         ("budget", budget),
     ];
@@ -252,8 +261,9 @@ fn write_stories(page: &mut Page, stories: &[&Story]) {
             0 => count(story.tasks.len(), "task"),
             open => format!("{} open", count(open, "task")),
         };
-        let open = page.paint(DIM, open);
-        page.line(format!("  {id} {}  {open}", clean(&story.title)));
+        let facts: Vec<String> = std::iter::once(open).chain(depends_on(story)).collect();
+        let facts = page.paint(DIM, facts.join(", "));
+        page.line(format!("  {id} {}  {facts}", clean(&story.title)));
     }
 }
 

@@ -85,9 +85,21 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             story,
             title,
             reason,
+            waits_for,
         } => {
             let (title, reason) = (clean(title), clean(reason));
-            alert(WARN, format!("story {story} is skipped: {title}: {reason}"))
+            let what = if waits_for.is_some() {
+                "not run"
+            } else {
+                "skipped"
+            };
+            alert(WARN, format!("story {story} is {what}: {title}: {reason}"))
+        }
+        // The summary speaks of a story that ends the run.
+        Event::StoryExhausted(it) if !it.continues => return None,
+        Event::StoryExhausted(it) => {
+            let failed = clean(&it.failed.words());
+            alert(BAD, format!("{failed}; the run continues without it"))
         }
         Event::AgentChanged { to, reason, .. } => {
             let agent = clean(&to.to_string());

@@ -1,9 +1,9 @@
 //! Why an attempt failed, in one line or in a few. Every command and every screen takes both from
 //! here.
 
-use super::text::clean_lines;
+use super::text::{clean, clean_lines};
 use super::words::{failure, head_and_tail};
-use ralph_run::records::event::{FailureKind, Outcome};
+use ralph_run::records::event::{FailedStory, FailureKind, Outcome};
 
 /// How it ended and the line that tells most: `gate tests, exit code 1: AssertionError: 1 != 2`, with
 /// the name of the gate in backticks.
@@ -33,6 +33,17 @@ pub(crate) fn brief(kind: FailureKind, reason: &str) -> String {
 pub(crate) fn of_run(outcome: &Outcome, most: usize) -> Vec<String> {
     let reason = outcome.reason().unwrap_or_default();
     match outcome {
+        Outcome::Exhausted { others, .. } if !others.is_empty() => {
+            let failed = outcome.failed_stories();
+            let line = |it: &FailedStory| {
+                format!(
+                    "story {}: {}",
+                    clean(&it.story.0),
+                    brief(it.kind, &it.reason)
+                )
+            };
+            head_and_tail(failed.iter().map(line).collect(), most)
+        }
         Outcome::Exhausted { kind, .. } => shortened(*kind, reason, most),
         _ => head_and_tail(clean_lines(reason), most),
     }

@@ -226,6 +226,8 @@ const fn standing(state: StoryResult) -> (&'static str, &'static str, anstyle::S
         StoryResult::Running => ("▶", "running", STRONG),
         StoryResult::Unfinished => ("✗", "not done", BAD),
         StoryResult::Skipped => ("⊘", "skipped", WARN),
+        StoryResult::Failed => ("✗", "failed", BAD),
+        StoryResult::NotRun => ("◌", "not run", WARN),
         StoryResult::Deferred => ("⊘", "deferred", DIM),
         StoryResult::Open => ("○", "open", DIM),
     }

@@ -92,7 +92,8 @@ impl Status {
             Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
             Event::StoryCompleted { .. }
             | Event::StoryReopened { .. }
-            | Event::StorySkipped { .. } => {
+            | Event::StorySkipped { .. }
+            | Event::StoryExhausted(_) => {
                 self.settle();
                 self.story = None;
             }

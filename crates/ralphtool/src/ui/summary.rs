@@ -7,6 +7,7 @@ use super::reason;
 use super::style::{DIM, NAME, of_outcome};
 use super::text::{clean, clean_lines, columns, pad};
 use super::words::{self, shell};
+use ralph_base::ids::StoryId;
 use ralph_run::records::event::{FinishChoice, Outcome, RunEnded, RunStarted};
 use ralph_run::records::next;
 use ralph_run::records::progress::Progress;
@@ -93,15 +94,15 @@ impl<'a> Summary<'a> {
         if !self.branch.is_empty() {
             figures.push(("branch", self.branch_and_head()));
         }
-        if let Outcome::Exhausted { .. } = ended.outcome {
-            figures.extend(self.last_transcript().map(|path| ("transcript", path)));
+        if let Outcome::Exhausted { story, .. } = &ended.outcome {
+            figures.extend(self.last_transcript(story).map(|path| ("transcript", path)));
         }
         figures
     }
 
-    fn last_transcript(&self) -> Option<String> {
-        let attempts = self.progress.stories.iter().flat_map(|it| &it.attempts);
-        let last = attempts.max_by_key(|attempt| attempt.started_at)?;
+    fn last_transcript(&self, story: &StoryId) -> Option<String> {
+        let mut stories = self.progress.stories.iter();
+        let last = stories.find(|it| it.id == *story)?.attempts.last()?;
         Some(clean(&last.transcript))
     }
 
@@ -210,11 +211,19 @@ impl<'a> Summary<'a> {
 
 /// The lines below the headline.
 fn reason(outcome: &Outcome) -> Vec<String> {
-    if let Outcome::Skipped { stories } = outcome {
-        let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
-        return vec![format!("skipped: {}", ids.join(", "))];
-    }
     let mut lines = reason::of_run(outcome, REASON_LINES);
+    let none: &[StoryId] = &[];
+    let (skipped, not_run) = match outcome {
+        Outcome::Skipped { stories, not_run } => (&stories[..], &not_run[..]),
+        Outcome::Exhausted { not_run, .. } => (none, &not_run[..]),
+        _ => (none, none),
+    };
+    for (what, stories) in [("skipped", skipped), ("not run", not_run)] {
+        let ids: Vec<String> = stories.iter().map(|story| clean(&story.0)).collect();
+        if !ids.is_empty() {
+            lines.push(format!("{what}: {}", ids.join(", ")));
+        }
+    }
     let hint = outcome.hint().unwrap_or_default();
     lines.extend(
         clean_lines(&hint)

@@ -9,6 +9,7 @@ use ralph_agents::agent_event::Usage;
 pub(crate) use ralph_base::allowance::limit_dollars as cost_limit;
 use ralph_base::ids::AttemptNumber;
 pub(crate) use ralph_base::size::rounded as bytes;
+use ralph_plan::change::Story;
 use ralph_run::records::event::{BudgetLimits, FinishChoice, RepairStarted, Request, Tries};
 pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
@@ -41,6 +42,13 @@ pub(crate) fn reviews<T: AsRef<str>>(names: &[T]) -> Option<String> {
 fn in_backticks<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<String> = names.iter().map(|name| clean(name.as_ref())).collect();
     format!("`{}`", names.join("`, `"))
+}
+
+/// The stories that a story of a plan depends on; none where there are none, or it is not known.
+pub(crate) fn depends_on(story: &Story) -> Option<String> {
+    let known = story.depends_on.known().filter(|known| !known.is_empty())?;
+    let ids: Vec<String> = known.iter().map(|id| clean(&id.0)).collect();
+    Some(format!("depends on {}", ids.join(", ")))
 }
 
 /// A warning as one line, with the story it is about.

@@ -89,6 +89,8 @@ fn facts(of: &Value, figures: &Value, tokens: u64) -> Value {
         "total": of["stories_total"],
         "deferred": of["stories_deferred"],
         "skipped": of["stories_skipped"],
+        "failed": of["stories_failed"],
+        "not_run": of["stories_not_run"],
         "tasks_deferred": of["tasks_deferred"],
         "finish": of["finish"],
         "attempts": figures["attempts"],
@@ -327,6 +329,43 @@ fn every_face_says_the_same_of_a_run() {
         records(&text(&sandbox, &["log", "--events", "--json"])),
         sandbox.events()
     );
+}
+
+#[test]
+fn every_face_says_the_same_of_a_run_that_continued_after_a_story_had_failed() {
+    let sandbox = start();
+    let settings = sandbox.read("ralphtool.toml").replacen(
+        "agent =",
+        "max_retries = 0\ndepends = false\nagent =",
+        1,
+    );
+    let after_first = "[[story]]\nid = \"2\"\ndepends_on = [\"1\"]\n";
+    sandbox.write("ralphtool.toml", &format!("{settings}{after_first}"));
+    // The agent hangs at story 4.
+    sandbox.tasks(&TASKS.replace("4.", "5."));
+    std::fs::write(sandbox.root.join("fail"), "").unwrap();
+    let mut terminal = Terminal::start(&command(&sandbox, &["run", "c"]), 40, 160);
+    let failed = "story 1 failed after 1 attempt (the agent reported failure)";
+    let headline = format!("1 of 4 done, {failed}, 1 deferred, 1 not run");
+    terminal.waits_for(&headline);
+    terminal.waits_for("1 of 4 stories done, 1 failed, 1 deferred, 1 not run");
+    let screen = terminal.screen();
+    assert!(
+        screen.contains("2 Second") && screen.contains("not run"),
+        "{screen}"
+    );
+    chooses(&terminal, "b", "On ralph/c with checkpoint commits");
+    terminal.keys("q");
+    terminal.end();
+    let facts = agreed(&sandbox);
+    let names = [
+        "state", "headline", "done", "failed", "not_run", "deferred", "attempts",
+    ];
+    assert_eq!(
+        json!(of(&facts, &names)),
+        json!(["failed", headline, 1, 1, 1, 1, 2])
+    );
+    closed(&terminal.screen(), &facts);
 }
 
 #[test]

@@ -230,6 +230,7 @@ fn list_has_a_json_form() {
         "stories_total": 0,
         "tasks_done": 0,
         "tasks_total": 0,
+        "depends_on": null,
         "modified": "1970-01-01T00:00:00Z",
         "state": "unreadable",
         "reason": "found no schema `nope`, asked for by `[place]/project/openspec/changes/odd/.openspec.yaml`",
@@ -244,6 +245,7 @@ fn list_has_a_json_form() {
         "stories_total": 1,
         "tasks_done": 1,
         "tasks_total": 2,
+        "depends_on": null,
         "modified": "1970-01-01T00:00:00Z",
         "state": "open",
         "standing": "ready"
@@ -384,6 +386,7 @@ fn show_has_a_json_form() {
           "id": "1",
           "title": "Setup",
           "state": "done",
+          "depends_on": null,
           "tasks": [
             {
               "id": "1.1",
@@ -398,6 +401,7 @@ fn show_has_a_json_form() {
           "id": "2",
           "title": "Retry the upload",
           "state": "open",
+          "depends_on": null,
           "tasks": [
             {
               "id": "2.1",
@@ -440,6 +444,7 @@ fn show_has_a_json_form() {
           "id": "3",
           "title": "Metrics",
           "state": "deferred",
+          "depends_on": null,
           "tasks": [
             {
               "id": "3.1",

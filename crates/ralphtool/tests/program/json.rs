@@ -275,8 +275,8 @@ fn a_dry_run_for_a_program_is_one_object() {
             "gates": [{"name": "tests", "run": "true", "retries": 0}],
             "budget": {"usd": 5.0},
             "stories": [
-                {"id": "1", "title": "First", "open_tasks": 2},
-                {"id": "2", "title": "Second", "open_tasks": 2},
+                {"id": "1", "title": "First", "open_tasks": 2, "depends_on": null},
+                {"id": "2", "title": "Second", "open_tasks": 2, "depends_on": null},
             ],
         })
     );

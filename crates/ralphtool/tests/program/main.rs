@@ -57,6 +57,7 @@ mod scenarios;
 mod settings;
 mod sources;
 mod stopping;
+mod stuck;
 mod submodules;
 mod supervisor;
 mod tamper;

@@ -320,6 +320,124 @@ fn a_prd_json_runs_by_priority_and_only_its_flags_change() {
     );
 }
 
+/// An agent that fails at one story and does the others.
+fn fails_at(sandbox: &Sandbox, story: &str) {
+    sandbox.agent(&format!(
+        "if [ $RALPHTOOL_STORY = {story} ]; then failed no; else echo work > \"$RALPHTOOL_STORY.txt\"; complete; fi"
+    ));
+}
+
+/// The stories of the last run that are done, those that failed and those that were not run.
+fn became(sandbox: &Sandbox) -> [Vec<String>; 3] {
+    let names = ["story_completed", "story_exhausted", "story_skipped"];
+    names.map(|name| {
+        let events = sandbox.events_named(name);
+        let stories = events
+            .iter()
+            .map(|it| it["story"].as_str().unwrap().to_owned());
+        stories.collect()
+    })
+}
+
+fn own(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|it| (*it).to_owned()).collect()
+}
+
+#[test]
+fn stories_of_a_prd_json_run_after_those_they_depend_on_and_without_one_that_failed() {
+    let story = |id: &str, priority: u32, on: &str| {
+        format!(
+            r#"{{"id": "{id}", "title": "{id}", "acceptanceCriteria": ["It is"], "priority": {priority}, "passes": false, "dependsOn": [{on}]}}"#
+        )
+    };
+    let stories = [
+        story("US-1", 1, r#""US-3""#),
+        story("US-2", 2, r#""US-1""#),
+        story("US-3", 3, ""),
+        story("US-4", 4, r#""US-9""#),
+    ];
+    let plan = format!("{{\"userStories\": [{}]}}", stories.join(",\n"));
+    let sandbox = with(&[("prd.json", &plan)]);
+    let shown = sandbox.run(&["show", "prd"]).ends_with(0);
+    assert!(
+        shown
+            .stdout
+            .contains("US-2 US-2  0/1 open\n  depends on US-1\n"),
+        "{shown:?}"
+    );
+    assert!(shown.stdout.contains("US-3 US-3  0/1 next\n"), "{shown:?}");
+    let unknown = "story US-4 depends on `US-9`, which is not in the plan";
+    assert!(shown.stderr.contains(unknown), "{shown:?}");
+    let list = sandbox.run(&["list"]).ends_with(0).stderr;
+    assert!(list.contains(&format!("`prd`: {unknown}")), "{list}");
+    fails_at(&sandbox, "US-1");
+    sandbox
+        .run(&["loop", "prd", "--max-retries", "0"])
+        .ends_with(1);
+    assert_eq!(
+        became(&sandbox),
+        [own(&["US-3", "US-4"]), own(&["US-1"]), own(&["US-2"])]
+    );
+    assert_eq!(
+        sandbox.read("prd.json").matches("\"passes\": true").count(),
+        2
+    );
+}
+
+#[test]
+fn a_feature_of_spec_kit_continues_with_user_stories_that_do_not_depend_on_one_that_failed() {
+    let plan = "\
+# Tasks: Albums
+
+## Phase 1: Setup
+
+- [ ] T001 Make the project
+
+## Phase 2: User Story 1 - See albums (Priority: P1)
+
+- [ ] T002 [P] [US1] Show the list
+
+## Phase 3: User Story 2 - Share albums (Priority: P2)
+
+- [ ] T003 [P] [US2] Write the link
+
+## Phase 4: User Story 3 - Print albums (Priority: P3)
+
+- [ ] T004 [P] [US3] Write the page
+
+## Phase 5: Polish & Cross-Cutting Concerns
+
+- [ ] T005 Write the manual
+
+## Dependencies & Execution Order
+
+### User Story Dependencies
+
+- **User Story 1 (P1)**: Can start after Setup (Phase 1) - No dependencies on other stories
+- **User Story 2 (P2)**: Depends on US1
+- **User Story 3 (P3)**: Can start after Setup (Phase 1) - May integrate with US1/US2 but should be independently testable
+";
+    let sandbox = with(&[("specs/001-albums/tasks.md", plan)]);
+    fails_at(&sandbox, "2");
+    let run = ["loop", "001-albums", "--max-retries", "0"];
+    let output = sandbox.run(&run).ends_with(1);
+    assert_eq!(
+        became(&sandbox),
+        [own(&["1", "4"]), own(&["2"]), own(&["3", "5"])]
+    );
+    let headline =
+        "2 of 5 done, story 2 failed after 1 attempt (the agent reported failure), 2 not run";
+    assert!(output.stdout.contains(headline), "{output:?}");
+    // Nothing is done without the first phase.
+    let sandbox = with(&[("specs/001-albums/tasks.md", plan)]);
+    fails_at(&sandbox, "1");
+    sandbox.run(&run).ends_with(1);
+    assert_eq!(
+        became(&sandbox),
+        [vec![], own(&["1"]), own(&["2", "3", "4", "5"])]
+    );
+}
+
 #[test]
 fn flags_of_other_stories_are_restored_and_a_removed_story_is_noticed() {
     let sandbox = with(&[("prd.json", PRD)]);

@@ -47,7 +47,9 @@ pub(super) async fn perform(engine: &mut Engine, effect: Effect) -> Result<(), E
                 Event::StoryStarted(started) => {
                     engine.task_watch = Some(TaskWatch::of(started));
                 }
-                Event::StoryCompleted(_) | Event::StorySkipped { .. } => engine.task_watch = None,
+                Event::StoryCompleted(_)
+                | Event::StorySkipped { .. }
+                | Event::StoryExhausted(_) => engine.task_watch = None,
                 _ => {}
             }
             engine.recorder.record(*event).await?;
@@ -92,8 +94,9 @@ impl Engine {
 
     /// Reads the change as it is now; the story at hand is compared with that.
     pub(super) fn read_plan_again(&mut self) -> Result<(), StepError> {
-        let change = source::read_again(&self.run.change, &self.run.surroundings)
+        let mut change = source::read_again(&self.run.change, &self.run.surroundings)
             .map_err(|error| StepError::source("could not read the change again", &error))?;
+        self.run.settings.add_dependencies(&mut change);
         self.run.change = change.clone();
         self.story_base = Some(change);
         Ok(())
@@ -294,5 +297,6 @@ fn view(story: &ralph_plan::change::Story) -> StoryView {
         tasks_done: story.tasks.iter().filter(done).count(),
         tasks_total: story.tasks.len(),
         tasks: TaskOutline::of(&story.tasks),
+        depends_on: story.depends_on.clone(),
     }
 }

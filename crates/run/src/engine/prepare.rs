@@ -11,12 +11,13 @@ use super::agents;
 use super::branch_name::branch_name;
 use super::entry::StartMode;
 use super::repair::{OpenVault, other_plan, other_run};
+use super::resumption::resumption;
 use super::spent_so_far::spent_so_far;
 use super::work_start::work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
 use crate::gate::{self, GatePlace};
-use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
+use crate::machine::{Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::reviewer::reviewers;
 use crate::policy::roster::{Roster, never_asked};
@@ -24,9 +25,9 @@ use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::{Event, Record};
 use crate::records::file;
 use crate::records::notify::Listener;
-use crate::records::progress::Progress;
 use crate::settings::files::AllowedSettings;
 use crate::tamper::TamperPolicy;
+use crate::words::and_list;
 use ralph_base::ids::{RunId, StoryId};
 use ralph_base::os;
 use ralph_base::random_name::random_name;
@@ -289,7 +290,33 @@ fn warnings(run: &Run, policy: &Policy) -> Vec<Event> {
         .map(|text| Event::warning("settings", text));
     let plan = change.warnings.iter();
     let plan = plan.map(|it| Event::warning(it.code, it.message.as_str()));
-    settings.chain(plan).collect()
+    let early = open_dependencies(change, run.only_story.as_ref());
+    let early = early.map(|text| Event::warning("dependency_open", text));
+    settings.chain(plan).chain(early).collect()
+}
+
+/// A warning about a story that is asked for before those that it depends on are done.
+pub fn open_dependencies(change: &Change, only: Option<&StoryId>) -> Option<String> {
+    let story = change.story(only?)?;
+    let is_open = |id: &StoryId| {
+        let story = change.story(id);
+        story.is_some_and(|story| story.state == StoryState::Open)
+    };
+    let open = change.all_dependencies(story).into_iter();
+    let open: Vec<String> = open
+        .filter(|id| is_open(id))
+        .map(ToString::to_string)
+        .collect();
+    let (noun, are) = match open.len() {
+        0 => return None,
+        1 => ("story", "is"),
+        _ => ("stories", "are"),
+    };
+    let open = and_list(&open);
+    Some(format!(
+        "story {} depends on {noun} {open}, which {are} open",
+        story.id
+    ))
 }
 
 /// Opens the kept run again, if there is something left to do in it.
@@ -326,32 +353,6 @@ fn open_run_of(checkpoints: &Vault, change: &Change) -> Result<Option<OpenRun>, 
     checkpoints.check_on_branch()?;
     checkpoints.refuse_full_disk()?;
     Ok(Some(open))
-}
-
-/// Where an open run goes on.
-fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
-    let reopened = so_far.reopened.clone();
-    let carry = match open.last_attempt {
-        Some(last) => {
-            // The first attempt after a story was opened again has no failed one before it.
-            let why = reopened.filter(|(story, _)| *story == last.attempt.story);
-            let reason = last.reason.or(why.map(|(_, reason)| reason));
-            let story = last.attempt.story.clone();
-            let carry = Carry::after(last.attempt, last.retries_used, reason, max_retries);
-            Some((story, carry))
-        }
-        None => reopened.map(|(story, reason)| (story, Carry::reopened(reason))),
-    };
-    Resumption {
-        unreviewed: so_far.unreviewed(),
-        carry,
-        used: so_far.used(),
-        stories: so_far.used_by_stories(),
-        attempts: open.attempts,
-        notes: so_far.notes,
-        red_before: so_far.red_before,
-        red_in_work: so_far.red_in_work,
-    }
 }
 
 /// A story that was asked for must be there.
@@ -419,6 +420,7 @@ fn policy(run: &Run) -> Policy {
         tamper: TamperPolicy::of(settings),
         gates: settings.gates.value.clone(),
         reviewers: reviewers(settings),
+        on_exhausted: settings.on_exhausted.as_ref().map(|it| it.value),
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

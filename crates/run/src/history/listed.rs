@@ -224,7 +224,7 @@ impl ChangeStanding {
         {
             words = format!("{short}: {}/{} on {branch}", stories.done, stories.total);
         }
-        let is_left = stories.open + stories.skipped > 0;
+        let is_left = stories.left() > 0;
         let next = match state {
             _ if state.is_live() => Some("attach"),
             _ if !last.is_last => Some("loop"),

@@ -467,7 +467,7 @@ fn values(settings: &Settings) -> Vec<(String, String)> {
     let lines = settings.lines().into_iter();
     lines
         .map(|(key, value, _)| (key.to_owned(), value))
-        .filter(|(key, _)| !["model", "tamper.roots"].contains(&key.as_str()))
+        .filter(|(key, _)| !["model", "on_exhausted", "tamper.roots"].contains(&key.as_str()))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, later};
 use crate::policy::{Consequence, consequence, pause_after};
-use crate::records::event::{AttemptFailed, Event, Outcome};
+use crate::records::event::{AttemptFailed, Event, FailedStory, Outcome};
 use ralph_agents::agent_event::Usage;
 use ralph_vault::Setback;
 
@@ -32,6 +32,7 @@ pub(super) struct FailedAttempt {
 enum Next {
     Again,
     Skip,
+    GiveUp(FailedStory),
     End(Outcome),
 }
 
@@ -106,6 +107,7 @@ impl Machine {
         match next {
             Next::Again => self.start_attempt(story),
             Next::Skip => self.skip_story(*story),
+            Next::GiveUp(failed) => self.give_up(*story, failed),
             Next::End(outcome) => self.leave_and_end(*story, outcome),
         }
     }
@@ -145,7 +147,7 @@ impl Machine {
 
     fn after_failure(&self, story: &mut Current, failure: &AttemptFailure) -> Next {
         if story.carry.retries_used >= self.policy().max_retries {
-            return Next::End(Outcome::Exhausted {
+            return Next::GiveUp(FailedStory {
                 story: story.view.id.clone(),
                 kind: failure.kind,
                 reason: failure.reason.clone(),

@@ -17,7 +17,7 @@ use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::{Output, Trouble};
 use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptId, StoryId};
-use ralph_plan::change::StoryState;
+use ralph_plan::change::{Dependencies, StoryState};
 use ralph_vault::journal::reopening::Reopening;
 use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{Begun, Setback};
@@ -408,6 +408,8 @@ pub struct StoryView {
     pub tasks_total: usize,
     /// Its tasks, as they are shown.
     pub tasks: Vec<TaskOutline>,
+    /// The stories that must be done before it.
+    pub depends_on: Dependencies,
 }
 
 /// What the task file and the tree look like after an attempt.

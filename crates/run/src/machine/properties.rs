@@ -9,11 +9,11 @@ use proptest::prelude::*;
 use self::reviews::{Reviewed, any_reviewer};
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
-use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
+use crate::policy::{Budget, Consequence, Gate, OnExhausted, OnFinish, When, consequence};
 use crate::records::event::{
     AttemptContinued, AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult,
     GateRetried, GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
-    StoryStarted, WIRE_VERSION,
+    StoryExhausted, StoryStarted, WIRE_VERSION,
 };
 use crate::records::progress::Progress;
 use crate::settings::{PathPatterns, TamperCheck};
@@ -22,7 +22,7 @@ use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::ids::{AttemptId, AttemptNumber, RunId};
-use ralph_plan::change::StoryState;
+use ralph_plan::change::{Dependencies, StoryState};
 
 /// Steps that legal answers may take after the random part; far more than any history needs.
 const BOUND: usize = 400;
@@ -111,6 +111,11 @@ fn policies() -> impl Strategy<Value = Policy> {
         prop::option::of(1_u64..3000),
     );
     let only = prop::option::weighted(0.2, 1_u8..4);
+    let on_exhausted = prop::option::of(prop_oneof![
+        Just(OnExhausted::Stop),
+        Just(OnExhausted::Continue)
+    ]);
+    let only = (only, on_exhausted);
     let tests = prop_oneof![
         Just(Severity::Off),
         Just(Severity::Warn),
@@ -118,7 +123,9 @@ fn policies() -> impl Strategy<Value = Policy> {
     ];
     let times = (times, tests);
     (rules, gates, times, budget, only).prop_map(|(rules, gates, (times, tests), budget, only)| {
+        let (only, on_exhausted) = only;
         Policy {
+            on_exhausted,
             tamper: TamperPolicy {
                 tests,
                 ..TamperPolicy::default()
@@ -185,15 +192,53 @@ fn resumptions() -> impl Strategy<Value = Option<Resumption>> {
         };
         (made, (id("1"), carry))
     });
-    let resumed = prop::option::of(carry).prop_map(|carry| {
+    let failed = prop::option::of((1_u8..5).prop_map(|story| failed_story(&story.to_string())));
+    let failed = (failed, 0_u8..3);
+    let resumed = (prop::option::of(carry), failed).prop_map(|(carry, (failed, when))| {
         let (made, carry) = carry.unzip();
+        let failed_when = |it: u8| failed.iter().filter(move |_| when == it).cloned();
         Some(Resumption {
-            carry,
+            failed: failed_when(0).collect(),
+            used_up: failed_when(1).next(),
+            failed_before: failed_when(2).map(|it| it.story).collect(),
+            carries: carry.into_iter().collect(),
             attempts: made.into_iter().map(|made| (id("1"), made)).collect(),
             ..Resumption::default()
         })
     });
     prop_oneof![3 => Just(None), 1 => resumed]
+}
+
+fn failed_story(story: &str) -> FailedStory {
+    FailedStory {
+        story: id(story),
+        kind: FailureKind::Failed,
+        reason: "no".to_owned(),
+        attempts: 2,
+        gate: None,
+    }
+}
+
+/// What is known of the dependencies of four stories, without a cycle: each may depend on those
+/// before it in some order.
+fn dependencies() -> impl Strategy<Value = Vec<Dependencies>> {
+    let order = Just(vec![1_usize, 2, 3, 4]).prop_shuffle();
+    let said = prop::collection::vec(prop::option::of(any::<u8>()), 4);
+    let known = (order, said).prop_map(|(order, said)| {
+        let of = |story: usize| {
+            let Some(mask) = said[story - 1] else {
+                return Dependencies::Unknown;
+            };
+            let before = order.iter().take_while(|it| **it != story);
+            let before = before.filter(|it| mask & (1 << **it) != 0);
+            before.map(|it| id(&it.to_string())).collect()
+        };
+        (1..=4).map(of).collect()
+    });
+    prop_oneof![
+        1 => Just(vec![Dependencies::Unknown; 4]),
+        3 => known,
+    ]
 }
 
 /// Where the user's tree stands.
@@ -265,6 +310,8 @@ struct World {
     /// How many checkpoints there are.
     checkpoints: u32,
     stories: Vec<StoryView>,
+    /// The stories as they were last read.
+    read: Vec<StoryView>,
     counted: HashMap<StoryId, u32>,
     /// The system wants the program gone.
     leaving: bool,
@@ -277,11 +324,20 @@ struct World {
 }
 
 impl World {
-    fn new(policy: Policy, roster: Roster, resumed: Option<Resumption>) -> Self {
+    fn new(
+        policy: Policy,
+        roster: Roster,
+        resumed: Option<Resumption>,
+        said: &[Dependencies],
+    ) -> Self {
         let state = |n: usize| match n {
             3 => StoryState::Deferred,
             _ => StoryState::Open,
         };
+        // A story that is asked for is tried again.
+        let not_asked_for = resumed.iter().filter(|_| policy.only_story.is_none());
+        let failed = not_asked_for.flat_map(|it| &it.failed);
+        let failed: Vec<StoryId> = failed.map(|it| it.story.clone()).collect();
         Self {
             machine: Machine::new(Setup {
                 roster,
@@ -312,13 +368,20 @@ impl World {
             reviewed: Reviewed::default(),
             checkpoints: 0,
             stories: (1..=4)
-                .map(|n| super::script::story(&n.to_string(), state(n)))
+                .map(|n| StoryView {
+                    depends_on: said.get(n - 1).cloned().unwrap_or_default(),
+                    ..super::script::story(&n.to_string(), state(n))
+                })
                 .collect(),
+            read: Vec::new(),
             counted: HashMap::new(),
             leaving: false,
             unread: Vec::new(),
             ended: false,
-            order: Order::default(),
+            order: Order {
+                failed: failed.into_iter().collect(),
+                ..Order::default()
+            },
             progress: Progress::default(),
             seq: 0,
             policy,
@@ -486,8 +549,9 @@ impl World {
         let mut stories = self.stories.clone();
         if pick == 7 {
             // The user opened the boxes again.
-            stories[0] = super::script::story("1", StoryState::Open);
+            stories[0] = in_state(&stories[0], StoryState::Open);
         }
+        self.read.clone_from(&stories);
         let ticket = self.ticket;
         Input::Answer(ticket, Answer::Backlog(stories))
     }
@@ -572,7 +636,7 @@ impl World {
     fn set_state(&mut self, story: &StoryId, state: StoryState) {
         for view in &mut self.stories {
             if view.id == *story {
-                *view = super::script::story(&story.0, state);
+                *view = in_state(view, state);
             }
         }
     }
@@ -697,6 +761,7 @@ impl World {
             Effect::End { outcome, exit_code } => {
                 assert!(nothing_runs, "something outlives the run");
                 self.see_verified(outcome, *exit_code);
+                self.see_failed(outcome, *exit_code);
                 assert!(self.order.run_ended, "an end without a word");
                 let is_broken = matches!(outcome, Outcome::Broken { .. });
                 let is_unverified = matches!(outcome, Outcome::Unverified { .. });
@@ -804,6 +869,57 @@ impl World {
         }
     }
 
+    /// No story is run while one that it depends on is open.
+    fn see_dependencies(&self, story: &StoryId) {
+        if self.policy.only_story.is_some() {
+            return;
+        }
+        let view = |id: &StoryId| self.read.iter().find(|it| it.id == *id);
+        let is_open = |id: &StoryId| view(id).is_some_and(|it| it.state == StoryState::Open);
+        let said = |id: &StoryId| view(id).map(|it| &it.depends_on);
+        let own = said(story).cloned().unwrap_or_default();
+        for id in own.all(said) {
+            assert!(!is_open(id), "{story} before {id}, on which it depends");
+        }
+        let may_depend = self.policy.on_exhausted != Some(OnExhausted::Continue);
+        if may_depend && own == Dependencies::Unknown {
+            let before = self.read.iter().take_while(|it| it.id != *story);
+            let mut failed = before.filter(|it| self.order.failed.contains(&it.id));
+            assert!(
+                !failed.any(|it| is_open(&it.id)),
+                "{story} may depend on what failed"
+            );
+        }
+    }
+
+    /// A run in which a story used up its retries and is open is not done, whatever else came.
+    fn see_failed(&self, outcome: &Outcome, exit_code: u8) {
+        let is_left =
+            |it: &&StoryView| it.state == StoryState::Open && self.order.failed.contains(&it.id);
+        let left: HashSet<StoryId> = self
+            .read
+            .iter()
+            .filter(is_left)
+            .map(|it| it.id.clone())
+            .collect();
+        let named = outcome.failed_stories();
+        let named: HashSet<StoryId> = named.into_iter().map(|it| it.story).collect();
+        if matches!(outcome, Outcome::Exhausted { .. }) {
+            assert_eq!(exit_code, 1);
+            assert!(named.iter().all(|it| self.order.failed.contains(it)));
+            assert!(
+                named.is_superset(&left),
+                "{left:?} failed, and {named:?} are named"
+            );
+        } else if !left.is_empty() {
+            let is_worse = exit_code > 1 || matches!(outcome, Outcome::Stopped);
+            assert!(
+                is_worse,
+                "{left:?} failed, and the run ended with {outcome:?}"
+            );
+        }
+    }
+
     /// Work in which a gate is red is never just done.
     fn see_verified(&self, outcome: &Outcome, exit_code: u8) {
         let may_stay_red = |name: &String| {
@@ -851,6 +967,11 @@ impl World {
         });
         match event {
             Event::ReviewFinished(finished) => self.reviewed.hear(finished, &self.policy),
+            Event::StoryStarted(StoryStarted { story, .. }) => self.see_dependencies(story),
+            Event::StoryExhausted(exhausted) => {
+                let stops = self.policy.on_exhausted == Some(OnExhausted::Stop);
+                assert!(!(stops && exhausted.continues), "it was to stop");
+            }
             Event::AttemptFailed(AttemptFailed { story, kind, .. })
                 if consequence(*kind) == Consequence::Retry =>
             {
@@ -905,6 +1026,14 @@ impl World {
         let count = self.counted.entry(story.clone()).or_default();
         *count += 1;
         assert!(*count <= self.policy.max_retries + 1, "too many attempts");
+    }
+}
+
+/// A story in another state.
+fn in_state(story: &StoryView, state: StoryState) -> StoryView {
+    StoryView {
+        depends_on: story.depends_on.clone(),
+        ..super::script::story(&story.id.0, state)
     }
 }
 
@@ -991,6 +1120,10 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
 
 /// The order in which events may come.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact that is true or not"
+)]
 struct Order {
     run_started: bool,
     run_ended: bool,
@@ -1004,6 +1137,12 @@ struct Order {
     deferred: HashSet<StoryId>,
     /// Stories the user skipped.
     skipped: HashSet<StoryId>,
+    /// Stories that used up their retries.
+    failed: HashSet<StoryId>,
+    /// Stories that are not run because of others.
+    not_run: HashSet<StoryId>,
+    /// The run does not continue after the last story that failed.
+    is_over: bool,
 }
 
 impl Order {
@@ -1026,10 +1165,32 @@ impl Order {
         );
         match event {
             Event::RunStarted(RunStarted { resumed, .. }) => self.begin(*resumed),
+            Event::StorySkipped {
+                story,
+                waits_for: Some(waits_for),
+                ..
+            } => {
+                assert!(self.story.is_none() && self.attempt.is_none());
+                let is_left = self.skipped.contains(waits_for) || self.failed.contains(waits_for);
+                assert!(is_left && self.not_run.insert(story.clone()));
+            }
             Event::StorySkipped { story, .. } => self.pass_over(story),
+            Event::StoryExhausted(StoryExhausted {
+                failed, continues, ..
+            }) => {
+                assert_eq!(self.attempt, None);
+                // A red gate at the end, or the start of a run that was interrupted, can say so, too.
+                let at_hand = self.story.take();
+                assert!(at_hand.is_none_or(|it| it == failed.story));
+                self.gate = None;
+                assert!(self.failed.insert(failed.story.clone()), "it failed twice");
+                self.is_over = !continues;
+            }
             Event::StoryStarted(StoryStarted { story, .. }) => {
                 assert!(self.run_started && self.story.is_none());
                 assert!(!self.skipped.contains(story), "it was skipped");
+                assert!(!self.failed.contains(story), "it was given up");
+                assert!(!self.is_over, "the run was to stop");
                 self.story = Some(story.clone());
             }
             Event::AttemptStarted(AttemptStarted { story, attempt, .. }) => {
@@ -1110,7 +1271,14 @@ impl Order {
     /// The run starts, or goes on after its end.
     fn begin(&mut self, resumed: bool) {
         assert!(!self.run_started || self.run_ended && resumed);
+        // What an interrupted run had given up it does not try again.
+        let failed = std::mem::take(&mut self.failed);
         *self = Self {
+            failed: if self.run_started {
+                HashSet::new()
+            } else {
+                failed
+            },
             run_started: true,
             last_attempt: std::mem::take(&mut self.last_attempt),
             deferred: std::mem::take(&mut self.deferred),
@@ -1151,8 +1319,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_history_is_safe_and_ends(policy in policies(), roster in rosters(), resumed in resumptions(), moves in moves()) {
-        let mut world = World::new(policy, roster, resumed);
+    fn every_history_is_safe_and_ends(
+        policy in policies(),
+        roster in rosters(),
+        resumed in resumptions(),
+        said in dependencies(),
+        moves in moves(),
+    ) {
+        let mut world = World::new(policy, roster, resumed, &said);
         world.start();
         for step in &moves {
             world.play(step);
@@ -1171,7 +1345,8 @@ proptest! {
 
     #[test]
     fn an_agent_that_always_fails_uses_just_its_attempts(max_retries in 0_u32..6, pick in 4_u8..6) {
-        let mut world = World::new(Policy { max_retries, ..Policy::default() }, Roster::just("demo", None), None);
+        let policy = Policy { max_retries, ..Policy::default() };
+        let mut world = World::new(policy, Roster::just("demo", None), None, &[]);
         world.start();
         for _ in 0..BOUND {
             world.answer(pick);
@@ -1181,5 +1356,28 @@ proptest! {
         let kind = world.progress.last_failure.map(|failure| failure.kind);
         let want = [FailureKind::NoSignal, FailureKind::Failed][usize::from(pick - 4)];
         prop_assert_eq!(kind, Some(want));
+    }
+
+    #[test]
+    fn every_story_that_fails_uses_just_its_attempts_in_a_run_that_continues(
+        max_retries in 0_u32..4,
+        said in dependencies(),
+    ) {
+        let policy = Policy {
+            max_retries,
+            on_exhausted: Some(OnExhausted::Continue),
+            ..Policy::default()
+        };
+        let mut world = World::new(policy, Roster::just("demo", None), None, &said);
+        world.start();
+        for _ in 0..BOUND {
+            world.answer(5);
+        }
+        prop_assert!(world.ended);
+        let failed = world.order.failed.len();
+        prop_assert_eq!(failed + world.order.not_run.len(), 3, "each open story failed or is not run");
+        prop_assert_eq!(u32::try_from(failed).map(|it| it * (max_retries + 1)), Ok(world.progress.attempts));
+        let counts = world.progress.story_counts();
+        prop_assert_eq!((counts.failed, counts.not_run, counts.open), (failed, world.order.not_run.len(), 0));
     }
 }

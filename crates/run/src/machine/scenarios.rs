@@ -16,5 +16,6 @@ mod reviews;
 mod steering;
 mod stops;
 mod stories;
+mod stuck;
 mod tamper;
 mod whole;

@@ -4,12 +4,14 @@ use super::*;
 use crate::policy::reviewer::Reviewer;
 use crate::policy::roster::Choice;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence, is_in_prompt};
-use crate::records::event::{AttemptFailed, FailureKind, GateResult, Request, RunEnded};
+use crate::records::event::{
+    AttemptFailed, FailureKind, GateResult, Request, RunEnded, StoryExhausted,
+};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
 use ralph_base::duration::TimeLimit;
 use ralph_base::ids::{AttemptId, AttemptNumber};
-use ralph_plan::change::StoryState;
+use ralph_plan::change::{Dependencies, StoryState};
 pub(super) use ralph_vault::Setback;
 
 /// A machine, its clock, and the ticket that is open.
@@ -208,6 +210,7 @@ pub(super) fn story(name: &str, state: StoryState) -> StoryView {
         tasks_done: 2 - open_tasks - deferred_tasks,
         tasks_total: 2,
         tasks: Vec::new(),
+        depends_on: Dependencies::Unknown,
     }
 }
 
@@ -516,6 +519,15 @@ pub(super) fn attempt_failed(
         duration_ms: 0,
         usage: Usage::default(),
         repairs: 0,
+    }))
+}
+
+/// A story used up its retries.
+pub(super) fn exhausted(failed: &FailedStory, continues: bool) -> Effect {
+    say(Event::StoryExhausted(StoryExhausted {
+        title: format!("Title {}", failed.story),
+        failed: failed.clone(),
+        continues,
     }))
 }
 

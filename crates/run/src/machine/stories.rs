@@ -54,6 +54,7 @@ impl Machine {
         if self.stop.is_some() {
             return self.end(Outcome::Stopped);
         }
+        self.give_up_again();
         self.choose()
     }
 
@@ -92,6 +93,7 @@ impl Machine {
 
     fn choose(&mut self) -> Phase {
         self.name_deferred();
+        self.name_not_run();
         let Some(position) = self.next_open() else {
             return self.nothing_left();
         };
@@ -114,17 +116,7 @@ impl Machine {
         self.recall_gates(story)
     }
 
-    /// The place of the story to run next.
-    fn next_open(&self) -> Option<usize> {
-        let is_next = |story: &StoryView| {
-            story.state == StoryState::Open
-                && self.is_wanted(&story.id)
-                && !self.skipped.contains(&story.id)
-        };
-        self.stories.iter().position(is_next)
-    }
-
-    fn is_wanted(&self, id: &StoryId) -> bool {
+    pub(super) fn is_wanted(&self, id: &StoryId) -> bool {
         let only = self.policy().only_story.as_ref();
         only.is_none_or(|only| only == id)
     }
@@ -151,20 +143,14 @@ impl Machine {
     }
 
     fn nothing_left(&mut self) -> Phase {
-        let skipped: Vec<StoryId> = self
-            .stories
-            .iter()
-            .filter(|story| story.state == StoryState::Open && self.skipped.contains(&story.id))
-            .map(|story| story.id.clone())
-            .collect();
         let is_there = |only: &StoryId| self.stories.iter().any(|story| story.id == *only);
-        let outcome = match &self.policy().only_story {
-            _ if !skipped.is_empty() => Outcome::Skipped { stories: skipped },
-            None => Outcome::AllDone,
-            Some(only) if is_there(only) => Outcome::StoryDone {
+        let outcome = match (self.left_open_outcome(), &self.policy().only_story) {
+            (Some(outcome), _) => outcome,
+            (None, None) => Outcome::AllDone,
+            (None, Some(only)) if is_there(only) => Outcome::StoryDone {
                 story: Some(only.clone()),
             },
-            Some(only) => Outcome::Broken {
+            (None, Some(only)) => Outcome::Broken {
                 reason: format!("story `{only}` is not in the change"),
                 hint: format!(
                     "see the stories with `ralphtool show {}`",
@@ -198,6 +184,7 @@ impl Machine {
             story: id.clone(),
             title: story.title.clone(),
             reason: reason.to_owned(),
+            waits_for: None,
         });
     }
 }
@@ -210,6 +197,7 @@ fn outline(story: &StoryView) -> StoryOutline {
         tasks_done: story.tasks_done,
         tasks_total: story.tasks_total,
         tasks_deferred: story.deferred_tasks,
+        depends_on: story.depends_on.known().cloned(),
     }
 }
 

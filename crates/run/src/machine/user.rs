@@ -4,6 +4,7 @@
 
 use super::attempt::Work;
 use super::io::{Effect, StoppedBy, TimerKind, UserCommand};
+use super::left_open::LeftOpen;
 use super::stories::Current;
 use super::verdict::Ending;
 use super::{Machine, Phase};
@@ -46,7 +47,7 @@ impl Machine {
             Some(done) if self.completed.contains(done) => {
                 self.announce_unused(done, STORY_DONE, vec![text]);
             }
-            Some(skipped) if self.skipped.contains(skipped) => {
+            Some(skipped) if self.left_open.get(skipped) == Some(&LeftOpen::Skipped) => {
                 self.announce_unused(skipped, STORY_SKIPPED, vec![text]);
             }
             _ => {
@@ -164,12 +165,11 @@ impl Machine {
             story: story.view.id.clone(),
             title: story.view.title.clone(),
             reason: "skipped on request".to_owned(),
+            waits_for: None,
         });
         let unused = self.notes.story_over(&story.view.id);
         self.announce_unused(&story.view.id, STORY_SKIPPED, unused);
-        self.skipped.insert(story.view.id.clone());
-        self.leave(story);
-        self.read_backlog()
+        self.leave_open(story, LeftOpen::Skipped)
     }
 
     /// Resumes a run that is over but not finished.
@@ -177,7 +177,7 @@ impl Machine {
         match phase {
             Phase::Asking(outcome) if outcome.can_go_on() && self.under_way.is_none() => {
                 self.stop = None;
-                self.skipped.clear();
+                self.forget_left_open();
                 self.availability.forget_all();
                 // What the gates said may not hold any more: there was time to change things.
                 self.checkpoint_verdicts.forget(&self.setup.policy.gates);

@@ -8,7 +8,7 @@ use super::subject::{Subject, Whole};
 use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
-use crate::records::event::{Event, FailureKind, GateResult, Outcome};
+use crate::records::event::{Event, FailedStory, FailureKind, GateResult, Outcome};
 use ralph_base::ids::{AttemptId, StoryId};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
@@ -159,6 +159,8 @@ impl Machine {
             Some(_) => FailureKind::Gate,
             None => FailureKind::Review,
         };
+        let view = self.stories.iter().find(|it| it.id == story);
+        let title = view.map(|it| it.title.clone()).unwrap_or_default();
         self.checkpoint_verdicts.moved_to(commit);
         self.completed.remove(&story);
         self.tally.stories_done = self.tally.stories_done.saturating_sub(1);
@@ -174,13 +176,15 @@ impl Machine {
             return self.end(Outcome::Stopped);
         }
         if is_exhausted {
-            return self.end(Outcome::Exhausted {
+            let failed = FailedStory {
                 attempts: self.attempts_at(&story),
                 story,
                 kind,
                 reason,
                 gate,
-            });
+            };
+            self.announce_exhausted(&title, failed.clone(), false);
+            return self.end(Outcome::stopped_at(failed));
         }
         self.read_backlog()
     }

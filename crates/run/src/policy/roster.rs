@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Settings;
+use crate::settings::{Settings, StorySettings};
 use ralph_base::ids::StoryId;
 
 /// An agent with the model it is asked for.
@@ -69,7 +69,8 @@ impl Roster {
             model: model.cloned().or_else(|| usual_model(settings, name)),
         };
         let first = settings.agent.value.first();
-        let stories = || settings.stories.value.iter();
+        let has_agent = |it: &&StorySettings| it.agent.is_some() || it.model.is_some();
+        let stories = || settings.stories.value.iter().filter(has_agent);
         let of_a_change = stories().filter(|story| story.change.as_deref().is_some_and(is_it));
         let of_any = stories().filter(|story| story.change.is_none());
         Self {

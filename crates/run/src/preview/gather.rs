@@ -207,8 +207,9 @@ pub fn prompt_of(
 /// The next attempt at a story of a run, and what its prompt says of the last one.
 fn following(open: &OpenRun, story: &Story) -> (AttemptNumber, Option<Previous>) {
     let made = open.attempts.get(&story.id).copied().unwrap_or(0);
-    let last = open.last_attempt.clone();
+    let last = open.last_attempt.as_ref();
     let last = last.filter(|last| last.attempt.story == story.id);
+    let last = last.or_else(|| open.left_attempts.get(&story.id)).cloned();
     let previous = last.map(|last| Previous {
         reason: last.reason,
         parked: Some(last.attempt),

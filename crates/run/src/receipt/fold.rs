@@ -293,13 +293,25 @@ fn standing(state: &StoryStanding, is_at_work: bool) -> (StoryResult, Option<Str
         StoryStanding::Running if is_at_work => (StoryResult::Running, None),
         StoryStanding::Running | StoryStanding::Unfinished => (StoryResult::Unfinished, None),
         StoryStanding::Skipped { reason } => (StoryResult::Skipped, Some(reason.clone())),
+        StoryStanding::Failed(_) => (StoryResult::Failed, None),
+        StoryStanding::NotRun { reason, .. } => (StoryResult::NotRun, Some(reason.clone())),
         StoryStanding::Completed { .. } => (StoryResult::Completed, None),
     }
 }
 
 /// What is said below the headline.
 fn reason(outcome: &Outcome) -> Option<String> {
-    let reason = outcome.reason().map(str::to_owned);
+    let failed = outcome.failed_stories();
+    let reason = match failed.as_slice() {
+        [] | [_] => outcome.reason().map(str::to_owned),
+        several => {
+            let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+            let lines = several
+                .iter()
+                .map(|it| format!("story {}: {}", it.story, first_line(&it.reason)));
+            Some(lines.collect::<Vec<_>>().join("\n"))
+        }
+    };
     let lines: Vec<String> = reason.into_iter().chain(outcome.hint()).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -21,7 +21,13 @@ pub struct StoryCounts {
     /// Stories the user skipped.
     #[serde(rename = "stories_skipped")]
     pub skipped: usize,
-    /// Stories that are left to do, without the skipped ones.
+    /// Stories that used up their retries.
+    #[serde(rename = "stories_failed")]
+    pub failed: usize,
+    /// Stories that are not run because they depend on one that is open.
+    #[serde(rename = "stories_not_run")]
+    pub not_run: usize,
+    /// Stories that are left to do, without those that were skipped, failed or are not run.
     #[serde(rename = "stories_open")]
     pub open: usize,
     /// Deferred tasks of stories that are done.
@@ -31,14 +37,14 @@ pub struct StoryCounts {
 impl StoryCounts {
     /// The counts in words: `2 of 3 done (4 tasks deferred), 1 skipped`.
     pub fn in_words(&self) -> String {
-        let mut parts = vec![format!(
-            "{} of {} done{}",
-            self.done,
-            self.total,
-            self.left_out()
-        )];
+        let mut parts = vec![self.done_in_words()];
         parts.extend(self.rest());
         parts.join(", ")
+    }
+
+    /// What is done: `2 of 3 done`.
+    pub(super) fn done_in_words(&self) -> String {
+        format!("{} of {} done{}", self.done, self.total, self.left_out())
     }
 
     /// The same with the noun: `2 of 3 stories done, 1 deferred`.
@@ -61,15 +67,27 @@ impl StoryCounts {
         (!parts.is_empty()).then(|| format!("{} deferred", parts.join(" and ")))
     }
 
+    /// Stories that are not done and did not fail: `1 deferred`, `1 skipped`, `2 not run`.
+    pub(super) fn left_in_words(&self) -> Vec<String> {
+        let counts = [
+            (self.deferred, "deferred"),
+            (self.skipped, "skipped"),
+            (self.not_run, "not run"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        counts
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect()
+    }
+
     fn rest(&self) -> Vec<String> {
-        let mut parts = Vec::new();
-        if self.deferred > 0 {
-            parts.push(format!("{} deferred", self.deferred));
-        }
-        if self.skipped > 0 {
-            parts.push(format!("{} skipped", self.skipped));
-        }
-        parts
+        let failed = (self.failed > 0).then(|| format!("{} failed", self.failed));
+        failed.into_iter().chain(self.left_in_words()).collect()
+    }
+
+    /// Stories that are not done, and that a resumed run would try.
+    pub const fn left(&self) -> usize {
+        self.open + self.skipped + self.failed + self.not_run
     }
 
     /// What the stories that are done left out.
@@ -98,10 +116,13 @@ mod tests {
         let odd = StoryCounts {
             deferred: 1,
             skipped: 1,
+            failed: 1,
+            not_run: 2,
             tasks_deferred: 1,
             ..plain
         };
-        let words = "2 of 3 done (1 task deferred), 1 deferred, 1 skipped";
+        let words = "2 of 3 done (1 task deferred), 1 failed, 1 deferred, 1 skipped, 2 not run";
         assert_eq!(odd.in_words(), words);
+        assert_eq!(odd.left(), 5);
     }
 }

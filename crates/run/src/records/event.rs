@@ -1,10 +1,12 @@
 //! The wire format: one stream of records, from which the screen, the log and `--json` are made.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use super::gate_events::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
-pub use super::outcome::{Outcome, red_since_before};
+pub use super::outcome::{FailedStory, Outcome, red_since_before};
 pub use super::review::{ReviewFinished, ReviewStarted};
 use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
@@ -57,10 +59,6 @@ impl Record {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a run has one start, and events are not kept in great numbers"
-)]
 pub enum Event {
     /// The loop started; the checkpoint branch exists.
     RunStarted(RunStarted),
@@ -88,7 +86,12 @@ pub enum Event {
         title: String,
         /// Why.
         reason: String,
+        /// The story it depends on that is left open: then this one cannot be run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits_for: Option<StoryId>,
     },
+    /// A story used up its retries.
+    StoryExhausted(StoryExhausted),
     /// Another agent or model makes the next attempt.
     AgentChanged {
         /// The story.
@@ -474,6 +477,20 @@ pub struct StoryCompleted {
     pub repairs: u32,
 }
 
+/// A story used up its retries; its attempts are parked, and its boxes stay open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct StoryExhausted {
+    /// Its title.
+    pub title: String,
+    /// The story, its attempts and its last failure.
+    #[serde(flatten)]
+    pub failed: FailedStory,
+    /// Whether the run continues with other stories.
+    pub continues: bool,
+}
+
 /// The loop is over; the finish choice follows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -589,6 +606,9 @@ pub struct StoryOutline {
     /// Tasks that are deferred in the plan.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tasks_deferred: usize,
+    /// The stories that must be done before it; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<BTreeSet<StoryId>>,
 }
 
 fn is_zero<T: Default + PartialEq>(number: &T) -> bool {

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::event::FinishChoice;
 use super::outcome::{Outcome, once_allowed};
-use super::progress::{Progress, StoryProgress, StoryStanding};
+use super::progress::{Progress, StoryProgress};
 use super::state::{Place, RunState};
-use crate::words::count;
+use crate::words::{and_list, count};
 use ralph_base::shell::quoted;
 
 /// The command that shows what happened in the last run.
@@ -16,6 +16,9 @@ pub const LOG: &str = "ralphtool log last";
 
 /// The command that ends a run.
 const FINISH: &str = "ralphtool finish";
+
+/// How many failed attempts are offered to be shown.
+const MOST_SHOWN: usize = 3;
 
 /// A command to type next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -98,7 +101,7 @@ pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
     }
     let Some(story) = first_open(progress) else {
         // Old records do not list the stories.
-        let is_left = progress.stories.is_empty() && progress.story_counts().open > 0;
+        let is_left = progress.stories.is_empty() && progress.story_counts().left() > 0;
         return is_left.then(|| NextStep::new(command(""), "continues with what is left"));
     };
     let id = &story.id;
@@ -107,10 +110,23 @@ pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
             let why = format!("continues with story {id} and a higher budget");
             NextStep::new(command(&format!(" {flags}")), why)
         }
-        Some(Outcome::Exhausted { story, .. }) => {
+        Some(Outcome::Exhausted { .. }) => {
             let retries = progress.header.as_ref().map_or(0, |it| it.max_retries);
             let more = count(retries.saturating_add(1), "more attempt");
-            let why = format!("tries story {story} again, with up to {more}");
+            let failed = progress
+                .outcome()
+                .map(Outcome::failed_stories)
+                .unwrap_or_default();
+            let ids: Vec<String> = failed.iter().map(|it| it.story.to_string()).collect();
+            let why = match ids.as_slice() {
+                [only] => format!("tries story {only} again, with up to {more}"),
+                several => {
+                    format!(
+                        "tries stories {} again, with up to {more} each",
+                        and_list(several)
+                    )
+                }
+            };
             NextStep::new(command(""), why)
         }
         Some(Outcome::NotLoggedIn { cause, .. }) => {
@@ -126,27 +142,39 @@ pub fn resume(progress: &Progress, state: RunState) -> Option<NextStep> {
     Some(step)
 }
 
-/// The first story that is left to do.
+/// The story that a resumed run starts with.
 fn first_open(progress: &Progress) -> Option<&StoryProgress> {
-    let mut stories = progress.stories.iter();
-    stories.find(|it| !it.is_done() && it.state != StoryStanding::Deferred)
+    progress.next_to_run()
 }
 
-/// How to look into a story that failed, and help its next attempt.
+/// How to look into the stories that failed, and help their next attempts.
 fn look(progress: &Progress) -> Vec<NextStep> {
-    let (Some(Outcome::Exhausted { story, .. }), Some(failure)) =
-        (progress.outcome(), &progress.last_failure)
-    else {
-        return Vec::new();
-    };
-    if progress.is_rewound() || failure.story != *story {
+    if progress.is_rewound() {
         return Vec::new();
     }
-    let parked = &failure.parked;
-    let mut steps = vec![NextStep::new(
-        format!("ralphtool attempts show {parked}"),
-        "the last attempt: why it failed, and its changes",
-    )];
+    let failed = progress
+        .outcome()
+        .map(Outcome::failed_stories)
+        .unwrap_or_default();
+    let is_only = failed.len() == 1;
+    let attempts = failed
+        .iter()
+        .filter_map(|it| progress.last_failure_of(&it.story));
+    let mut steps: Vec<NextStep> = attempts
+        .take(MOST_SHOWN)
+        .map(|failure| {
+            let whose = if is_only {
+                "the last attempt".to_owned()
+            } else {
+                format!("the last attempt at story {}", failure.story)
+            };
+            let command = format!("ralphtool attempts show {}", failure.parked);
+            NextStep::new(command, format!("{whose}: why it failed, and its changes"))
+        })
+        .collect();
+    if steps.is_empty() {
+        return steps;
+    }
     if let Some(header) = &progress.header {
         steps.push(NextStep::new(
             format!("ralphtool learnings edit {}", word(&header.change)),

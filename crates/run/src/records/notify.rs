@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::counts::StoryCounts;
 use super::event::{Event, Outcome, Record, RunEnded};
+use super::progress::Progress;
 use crate::settings::{NotifySettings, Occasion};
 
 /// Something to tell.
@@ -21,6 +22,8 @@ pub struct Notification {
 pub struct Listener {
     wanted: Vec<Occasion>,
     change: String,
+    /// What is said at the end counts the stories of the whole run.
+    progress: Progress,
     /// The last notification was the end of the run: the choice that follows is part of it.
     ended: bool,
 }
@@ -31,6 +34,7 @@ impl Listener {
         Self {
             wanted: settings.on.clone(),
             change: String::new(),
+            progress: Progress::default(),
             ended: false,
         }
     }
@@ -41,15 +45,18 @@ impl Listener {
             self.change.clone_from(&started.change);
             self.ended = false;
         }
+        if !matches!(record.event, Event::Agent { .. }) {
+            self.progress.apply(record);
+        }
         let at = record.at.to_zoned(TimeZone::system());
-        let (occasion, what) = occasion_of(&record.event, &at)?;
+        let (occasion, what) = occasion_of(&record.event, &self.progress, &at)?;
         if !self.wanted.contains(&occasion) {
             return None;
         }
         if occasion == Occasion::Choice && std::mem::take(&mut self.ended) {
             return None;
         }
-        self.ended = matches!(occasion, Occasion::Finished | Occasion::Exhausted);
+        self.ended = matches!(record.event, Event::RunEnded(_));
         Some(Notification {
             occasion,
             message: format!("{}: {what}", self.change),
@@ -57,9 +64,14 @@ impl Listener {
     }
 }
 
-fn occasion_of(event: &Event, at: &Zoned) -> Option<(Occasion, String)> {
+fn occasion_of(event: &Event, progress: &Progress, at: &Zoned) -> Option<(Occasion, String)> {
     match event {
-        Event::RunEnded(ended) => Some(how_it_ended(ended, at)),
+        Event::RunEnded(ended) => Some(how_it_ended(ended, progress, at)),
+        // Otherwise the end of the run follows at once, and says it.
+        Event::StoryExhausted(exhausted) if exhausted.continues => {
+            let what = format!("{}; the run continues without it", exhausted.failed.words());
+            Some((Occasion::Exhausted, what))
+        }
         Event::Waiting { reason, until, .. } => {
             let what = format!("waits until {until:.0}: {reason}");
             Some((Occasion::Waiting, what))
@@ -69,13 +81,17 @@ fn occasion_of(event: &Event, at: &Zoned) -> Option<(Occasion, String)> {
     }
 }
 
-fn how_it_ended(ended: &RunEnded, at: &Zoned) -> (Occasion, String) {
+fn how_it_ended(ended: &RunEnded, progress: &Progress, at: &Zoned) -> (Occasion, String) {
     let done = format!(
         "{} of {} stories done",
         ended.stories_done, ended.stories_total
     );
     let what = match &ended.outcome {
         Outcome::AllDone | Outcome::StoryDone { .. } => done,
+        // It counts the stories itself.
+        Outcome::Exhausted {
+            continued: true, ..
+        } => ended.outcome.headline(&progress.story_counts(), at),
         outcome => {
             let headline = outcome.headline(&StoryCounts::default(), at);
             format!("{headline}, {done}")
@@ -90,7 +106,7 @@ fn how_it_ended(ended: &RunEnded, at: &Zoned) -> (Occasion, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::event::{FailureKind, WIRE_VERSION};
+    use crate::records::event::{FailedStory, FailureKind, WIRE_VERSION};
     use pretty_assertions::assert_eq;
     use ralph_agents::agent_event::Usage;
     use ralph_base::ids::{RunId, StoryId};
@@ -141,13 +157,13 @@ mod tests {
     fn each_occasion_is_told_in_one_line() {
         use Occasion::{Choice, Exhausted, Finished, Waiting};
         let all = [Finished, Exhausted, Waiting, Choice];
-        let exhausted = Outcome::Exhausted {
+        let exhausted = Outcome::stopped_at(FailedStory {
             story: StoryId("2".to_owned()),
             kind: FailureKind::Gate,
             reason: "red".to_owned(),
             attempts: 3,
             gate: Some("tests".to_owned()),
-        };
+        });
         let events = || {
             vec![
                 waiting(),

@@ -11,6 +11,10 @@ use ralph_agents::agent_event::Refusal;
 use ralph_base::ids::StoryId;
 pub use ralph_vault::outcome::FailureKind;
 
+pub use super::failed_story::FailedStory;
+use super::failed_story::headline;
+pub use super::failure_words::{failure, reason_beside};
+
 /// What to do about a gate that cannot run.
 const GATE_BROKEN_HINT: &str = "correct its `run`, install the program, or activate the environment that has it; if a \
                                 story is to write it, set `baseline = false` on the gate";
@@ -37,12 +41,15 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reviews: Vec<Unreviewed>,
     },
-    /// Every story is done or deferred, except those the user skipped.
+    /// Every story is done or deferred, except those the user skipped and those that depend on them.
     Skipped {
         /// The stories that were skipped and are open.
         stories: Vec<StoryId>,
+        /// The stories that were not run because they depend on one of those.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_run: Vec<StoryId>,
     },
-    /// A story used up its retries.
+    /// A story used up its retries, or several did.
     Exhausted {
         /// The story.
         story: StoryId,
@@ -56,6 +63,15 @@ pub enum Outcome {
         /// The gate that failed the last attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<String>,
+        /// The run continued with other stories.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        continued: bool,
+        /// Other stories that used up their retries as well.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<FailedStory>,
+        /// The stories that were not run because they depend on one that is open.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_run: Vec<StoryId>,
     },
     /// A gate cannot run: its program is missing. Nothing was checked.
     GateBroken {
@@ -155,6 +171,63 @@ fn not_verified(gates: &[String], reviews: &[Unreviewed]) -> String {
 }
 
 impl Outcome {
+    /// The run stopped because a story used up its retries.
+    pub fn stopped_at(failed: FailedStory) -> Self {
+        Self::exhausted(failed, false, Vec::new(), Vec::new())
+    }
+
+    /// The run continued after the first of these stories had used up its retries; none where there is
+    /// no such story.
+    pub(crate) fn continued_after(failed: Vec<FailedStory>, not_run: Vec<StoryId>) -> Option<Self> {
+        let mut failed = failed.into_iter();
+        let first = failed.next()?;
+        Some(Self::exhausted(first, true, failed.collect(), not_run))
+    }
+
+    fn exhausted(
+        first: FailedStory,
+        continued: bool,
+        others: Vec<FailedStory>,
+        not_run: Vec<StoryId>,
+    ) -> Self {
+        Self::Exhausted {
+            story: first.story,
+            kind: first.kind,
+            reason: first.reason,
+            attempts: first.attempts,
+            gate: first.gate,
+            continued,
+            others,
+            not_run,
+        }
+    }
+
+    /// The stories that used up their retries.
+    pub fn failed_stories(&self) -> Vec<FailedStory> {
+        let Self::Exhausted {
+            story,
+            kind,
+            reason,
+            attempts,
+            gate,
+            others,
+            ..
+        } = self
+        else {
+            return Vec::new();
+        };
+        let first = FailedStory {
+            story: story.clone(),
+            kind: *kind,
+            reason: reason.clone(),
+            attempts: *attempts,
+            gate: gate.clone(),
+        };
+        std::iter::once(first)
+            .chain(others.iter().cloned())
+            .collect()
+    }
+
     /// Whether a run that ended like this, and was not finished, can be resumed.
     pub const fn can_go_on(&self) -> bool {
         match self.kind() {
@@ -222,25 +295,24 @@ impl Outcome {
             Self::Unverified { gates, reviews } => {
                 format!("done, but not verified: {}", not_verified(gates, reviews))
             }
-            Self::Skipped { stories } => {
-                format!("done, except {} you skipped", count(stories.len(), "story"))
-            }
-            Self::Exhausted {
-                story,
-                kind,
-                attempts,
-                gate,
-                ..
+            Self::Skipped {
+                stories: skipped,
+                not_run,
             } => {
-                let cause = match gate {
-                    Some(gate) => format!("gate `{gate}`"),
-                    None => failure(*kind).to_owned(),
+                let skipped = count(skipped.len(), "story");
+                let not_run = match not_run.len() {
+                    0 => String::new(),
+                    count => format!(", {count} not run"),
                 };
-                let after = match attempts {
-                    0 => "all its attempts".to_owned(),
-                    made => count(*made, "attempt"),
-                };
-                format!("story {story} failed after {after} ({cause})")
+                format!("done, except {skipped} you skipped{not_run}")
+            }
+            Self::Exhausted { continued, .. } => {
+                let failed = self.failed_stories();
+                let failed: Vec<&FailedStory> = failed.iter().collect();
+                match failed.as_slice() {
+                    [only] if !continued => only.words(),
+                    several => headline(several, stories),
+                }
             }
             Self::GateBroken { gate, .. } => format!("gate `{gate}` cannot run"),
             Self::Stopped => "stopped by you".to_owned(),
@@ -334,34 +406,6 @@ pub(super) const fn once_allowed(cause: Option<Refusal>) -> &'static str {
     }
 }
 
-/// The reason of a failure, where it says more than its kind.
-pub fn reason_beside(kind: FailureKind, reason: &str) -> Option<&str> {
-    (reason != failure(kind) && !reason.trim().is_empty()).then_some(reason)
-}
-
-/// What ended an attempt.
-pub const fn failure(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::Failed => "the agent reported failure",
-        FailureKind::Gate => "a gate failed",
-        FailureKind::Review => "a review failed",
-        FailureKind::Tasks => "tasks are missing or still open",
-        FailureKind::Tamper => "the agent changed tests, the plan or gates",
-        FailureKind::Submodule => "work left uncommitted in a submodule",
-        FailureKind::NoSignal => "the agent ended without a promise",
-        FailureKind::Crashed => "the agent crashed",
-        FailureKind::Silent => "the agent was silent for too long",
-        FailureKind::Timeout => "the agent took too long",
-        FailureKind::Overflow => "the conversation outgrew the model's context",
-        FailureKind::Limit => "the agent hit a limit",
-        FailureKind::Auth => "the agent's login, API key, credit or model was rejected",
-        FailureKind::Budget => "the budget is used up",
-        FailureKind::Stopped => "the run was stopped",
-        FailureKind::Interrupted => "the program was interrupted",
-        FailureKind::Skipped => "you skipped the story",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,6 +428,9 @@ mod tests {
             reason: "why".to_owned(),
             attempts,
             gate: gate.map(str::to_owned),
+            continued: false,
+            others: Vec::new(),
+            not_run: Vec::new(),
         }
     }
 
@@ -483,6 +530,13 @@ mod tests {
     fn outcomes_of_older_records_are_read() {
         let read = |text: &str| serde_json::from_str::<Outcome>(text).unwrap();
         assert_eq!(read(r#"{"why":"stopped"}"#), Outcome::Stopped);
+        assert_eq!(
+            read(r#"{"why":"skipped","stories":["2"]}"#),
+            Outcome::Skipped {
+                stories: vec![StoryId("2".to_owned())],
+                not_run: Vec::new()
+            }
+        );
         assert_eq!(
             read(r#"{"why":"limited","reason":"r"}"#),
             Outcome::Limited {

@@ -4,6 +4,7 @@
 
 mod figures;
 mod gates;
+mod left;
 mod parts;
 mod reviews;
 #[cfg(test)]
@@ -27,8 +28,8 @@ pub use self::verification::NO_GATES;
 pub use self::warning::{Importance, Warning};
 use super::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, Outcome, Record,
-    RepairStarted, Request, RunEnded, RunStarted, StoryCompleted, StoryOutline, StoryStarted,
-    TaskOutline,
+    RepairStarted, Request, RunEnded, RunStarted, StoryCompleted, StoryExhausted, StoryOutline,
+    StoryStarted, TaskOutline,
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
@@ -151,7 +152,12 @@ impl Progress {
                 story,
                 title,
                 reason,
-            } => self.on_story_skipped(story, title, reason, at),
+                waits_for,
+            } => {
+                let state = standing_of_skipped(reason, waits_for.as_ref());
+                self.on_story_skipped(story, title, state, at);
+            }
+            Event::StoryExhausted(exhausted) => self.on_story_exhausted(exhausted, at),
             Event::AttemptStarted(started) => self.on_attempt_started(started, at),
             Event::RepairStarted(repair) => self.on_repair_started(repair, at),
             Event::AttemptContinued(it) => self.on_continued(&it.story, it.attempt, at),
@@ -283,18 +289,16 @@ impl Progress {
         let is_settled = |state: &StoryStanding| {
             matches!(
                 state,
-                StoryStanding::Running | StoryStanding::Deferred | StoryStanding::Skipped { .. }
+                StoryStanding::Running
+                    | StoryStanding::Deferred
+                    | StoryStanding::Skipped { .. }
+                    | StoryStanding::Failed(_)
+                    | StoryStanding::NotRun { .. }
             )
         };
         let settled = self.stories.iter().filter(|it| is_settled(&it.state));
         let open = self.stories_total.saturating_sub(self.stories_done);
         u32::try_from(open.saturating_sub(settled.count())).unwrap_or(u32::MAX)
-    }
-
-    /// Whether a story is left that is neither done nor deferred.
-    pub fn has_open_stories(&self) -> bool {
-        let is_open = |it: &StoryProgress| !it.is_done() && it.state != StoryStanding::Deferred;
-        self.stories.iter().any(is_open)
     }
 
     /// The story that is worked on.
@@ -360,12 +364,13 @@ impl Progress {
     }
 
     fn on_run_started(&mut self, started: &RunStarted, record: &Record) {
+        let is_interrupted = self.run.is_some() && self.ended.is_none();
         let last = self.ended_at.or(self.worked_until).unwrap_or(record.at);
         self.break_off(last);
         if let Some(started) = self.started_at {
             self.earlier += between(started, last);
         }
-        self.lay_out(&started.stories);
+        self.lay_out(&started.stories, is_interrupted);
         self.started_at = Some(record.at);
         self.ended_at = None;
         self.stories_total = started.stories_total;
@@ -382,8 +387,9 @@ impl Progress {
         self.header = Some(started.clone());
     }
 
-    /// Lists the stories of the change; what is known of those that were there stays.
-    fn lay_out(&mut self, outline: &[StoryOutline]) {
+    /// Lists the stories of the change; what is known of those that were there stays. A run that was
+    /// interrupted continues without the stories that had failed in it.
+    fn lay_out(&mut self, outline: &[StoryOutline], is_interrupted: bool) {
         let mut known = std::mem::take(&mut self.stories);
         for (index, it) in outline.iter().enumerate() {
             let before = known.iter().position(|story| story.id == it.id);
@@ -396,13 +402,17 @@ impl Progress {
             story.tasks_done = it.tasks_done;
             story.tasks_total = it.tasks_total;
             story.tasks_deferred = it.tasks_deferred;
+            story.depends_on = it.depends_on.clone().into();
             story.taken_back = None;
+            let stays_failed =
+                is_interrupted && matches!(&story.state, StoryStanding::Failed(it) if it.continues);
             let is_completed = matches!(story.state, StoryStanding::Completed { .. });
             let is_done = it.state.counts_as_done(it.tasks_done);
             match it.state {
                 _ if is_done && is_completed => {}
                 _ if is_done => story.state = StoryStanding::Done,
                 StoryState::Done => story.state = StoryStanding::Done,
+                StoryState::Open if stays_failed => {}
                 StoryState::Open => story.state = StoryStanding::Waiting,
                 StoryState::Deferred => story.state = StoryStanding::Deferred,
             }
@@ -429,21 +439,38 @@ impl Progress {
         }
     }
 
-    fn on_story_skipped(&mut self, story: &StoryId, title: &str, reason: &str, at: Timestamp) {
+    /// A story is left out. One that is not run yet keeps its notes: it may be run later.
+    fn on_story_skipped(
+        &mut self,
+        story: &StoryId,
+        title: &str,
+        state: StoryStanding,
+        at: Timestamp,
+    ) {
+        if let StoryStanding::Skipped { .. } = &state {
+            self.skipping = false;
+            self.doing = Doing::Between;
+            self.notes.story_over(story);
+        }
+        let progress = self.take_up(story, title, None);
+        match (&progress.state, state) {
+            (StoryStanding::Deferred, StoryStanding::Skipped { reason }) => {
+                let note = Warning::deferred(story, &reason);
+                // Every part of a run says it again.
+                if !self.warnings.contains(&note) {
+                    self.warnings.push(note);
+                }
+            }
+            (_, state) if !progress.is_done() => progress.rest(at, state),
+            _ => {}
+        }
+    }
+
+    fn on_story_exhausted(&mut self, exhausted: &StoryExhausted, at: Timestamp) {
         self.skipping = false;
         self.doing = Doing::Between;
-        self.notes.story_over(story);
-        let progress = self.take_up(story, title, None);
-        if progress.state == StoryStanding::Deferred {
-            let note = Warning::deferred(story, reason);
-            // Every part of a run says it again.
-            if !self.warnings.contains(&note) {
-                self.warnings.push(note);
-            }
-        } else if !progress.is_done() {
-            let reason = reason.to_owned();
-            progress.rest(at, StoryStanding::Skipped { reason });
-        }
+        let progress = self.take_up(&exhausted.failed.story, &exhausted.title, None);
+        progress.rest(at, StoryStanding::Failed(exhausted.clone()));
     }
 
     /// The story with this id, which gets its place in the list if it has none.
@@ -656,6 +683,15 @@ impl Progress {
         let stories = self.stories.iter_mut();
         let mut attempts = stories.filter_map(|story| story.attempts.last_mut());
         attempts.find(|attempt| attempt.state == AttemptStanding::Running)
+    }
+}
+
+/// How a story stands that is left out for this reason.
+fn standing_of_skipped(reason: &str, waits_for: Option<&StoryId>) -> StoryStanding {
+    let reason = reason.to_owned();
+    match waits_for.cloned() {
+        Some(waits_for) => StoryStanding::NotRun { waits_for, reason },
+        None => StoryStanding::Skipped { reason },
     }
 }
 

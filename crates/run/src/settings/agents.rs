@@ -9,8 +9,8 @@ use toml::de::DeValue;
 use super::key_table::table;
 use super::value;
 use super::value::{
-    Command, Filled, FilledModel, FromTable, Item, Key, Kind, Mistake, choices, named, one_of,
-    read, string, tables,
+    Command, Filled, FilledModel, FromTable, Item, Key, Kind, Mistake, Stories, choices, named,
+    one_of, read, string, tables,
 };
 use super::{Settings, SettingsProblem, built_in_agents, nearest};
 use ralph_agents::adapters::{ADAPTERS, SESSION, adapter};
@@ -302,9 +302,9 @@ pub struct Escalation {
     pub model: Option<String>,
 }
 
-/// Another agent or model for a story.
+/// What the settings say of one story.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoryAgent {
+pub struct StorySettings {
     /// The change; any where none is named.
     pub change: Option<String>,
     /// The story's id.
@@ -313,9 +313,13 @@ pub struct StoryAgent {
     pub agent: Option<String>,
     /// Its model.
     pub model: Option<String>,
+    /// The stories that must be done before it; none where that is not said.
+    pub depends_on: Option<Vec<String>>,
 }
 
 const AGENT_OR_MODEL: &str = "write `model = \"opus\"`, `agent = \"codex\"` or both";
+const STORY_HINT: &str =
+    "write `model = \"opus\"`, `agent = \"codex\"`, `depends_on = [\"1\"]` or several of them";
 
 table! {
     EscalateKeys, "[escalate]", "Another agent or model for a story that keeps failing.",
@@ -347,37 +351,40 @@ impl FromTable for Escalation {
 }
 
 table! {
-    StoryKeys, "[[story]]", "Another agent or model for one story.",
+    StoryKeys, "[[story]]", "Another agent or model for one story, or the stories that it depends on.",
     example "id = \"2\"\nmodel = \"opus\"";
     id: Filled, without "needed", example r#""2""#, "The id of the story.";
     change: Filled, without "any change", example r#""add-retry""#, "The change of the story.";
     agent: Filled, without "the same agent", example r#""codex""#,
-        "The agent for the story. Set this, `model` or both.";
+        "The agent for the story.";
     model: FilledModel, without "the agent's own model", example r#""opus""#,
         "The model to use.";
+    depends_on: Stories, without "as the plan says", example r#"["1"]"#,
+        "The stories that must be done before it; `[]` if it depends on no other.";
 }
 
-impl FromTable for Vec<StoryAgent> {
+impl FromTable for Vec<StorySettings> {
     fn from_table(key: &Key<'_>, item: &Item<'_>) -> Result<Self, Mistake> {
-        tables(key, item)?.iter().map(story_agent).collect()
+        tables(key, item)?.iter().map(story_settings).collect()
     }
 }
 
-fn story_agent(item: &Item<'_>) -> Result<StoryAgent, Mistake> {
+fn story_settings(item: &Item<'_>) -> Result<StorySettings, Mistake> {
     let keys = StoryKeys::read(StoryKeys::TABLE.header, item)?;
     let Some(id) = keys.id else {
         let mistake = Mistake::at(item, "this story has no `id`");
         return Err(mistake.hint("say which story, such as `id = \"3\"`"));
     };
-    if keys.agent.is_none() && keys.model.is_none() {
-        let mistake = Mistake::at(item, "this story names neither an agent nor a model");
-        return Err(mistake.hint(AGENT_OR_MODEL));
+    if keys.agent.is_none() && keys.model.is_none() && keys.depends_on.is_none() {
+        let mistake = Mistake::at(item, "nothing is set for this story");
+        return Err(mistake.hint(STORY_HINT));
     }
-    Ok(StoryAgent {
+    Ok(StorySettings {
         change: keys.change,
         id,
         agent: keys.agent,
         model: keys.model,
+        depends_on: keys.depends_on,
     })
 }
 
@@ -391,10 +398,16 @@ impl fmt::Display for Escalation {
     }
 }
 
-impl fmt::Display for StoryAgent {
+impl fmt::Display for StorySettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whom = who(self.agent.as_deref(), self.model.as_deref());
-        write!(f, "{whom} for story {}", self.id)?;
+        let after = self.depends_on.as_ref().map(|ids| match ids.as_slice() {
+            [] => "no dependencies".to_owned(),
+            ids => format!("depends on {}", ids.join(", ")),
+        });
+        let said = Some(whom).filter(|whom| !whom.is_empty());
+        let said: Vec<String> = said.into_iter().chain(after).collect();
+        write!(f, "{} for story {}", said.join(", "), self.id)?;
         match &self.change {
             Some(change) => write!(f, " of {change}"),
             None => Ok(()),

@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use super::agents::{AgentList, AgentSettings, Escalation, StoryAgent};
+use super::agents::{AgentList, AgentSettings, Escalation, StorySettings};
 use super::file_text::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
 use super::{
-    GateSettings, NotifySettings, OnFinish, Origin, ReviewSettings, SettingsProblem, Sourced,
+    GateSettings, NotifySettings, OnExhausted, OnFinish, Origin, ReviewSettings, SettingsProblem,
+    Sourced,
 };
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
@@ -169,6 +170,15 @@ settings! {
             variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
             "What to do with the branch at the end: `ask` (without a terminal: keep), `cleanup` (return to\n\
              your branch, with the changes uncommitted) or `keep`.";
+        "on_exhausted" => on_exhausted: OnExhausted,
+            without "with what is known not to depend on it",
+            example r#""continue""#,
+            variable "RALPHTOOL_ON_EXHAUSTED", flag "--on-exhausted",
+            "What to do when a story has used up its retries: `stop`, or `continue` with every story that is\n\
+             not known to depend on it. Without it, the run continues with the stories that are known not to\n\
+             depend on it; this is an example.";
+        "depends" => depends: bool = true, variable "RALPHTOOL_DEPENDS",
+            "Whether a story may depend on those before it where neither the plan nor `[[story]]` says so.";
         "commit_message" => commit_message: MessageTemplate = MessageTemplate::default(),
             variable "RALPHTOOL_COMMIT_MESSAGE",
             "The message of each story's commit after `ralphtool finish --reword`. Placeholders: {id}, {title},\n\
@@ -251,7 +261,7 @@ settings! {
         "review" => reviews: Vec<ReviewSettings> = Vec::new();
         "notify" => notify: NotifySettings = NotifySettings::default();
         "escalate" => escalate: Escalation;
-        "story" => stories: Vec<StoryAgent> = Vec::new();
+        "story" => stories: Vec<StorySettings> = Vec::new();
     }
     tables by name {
         "prices" => prices: Price;

@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 
 use std::collections::BTreeMap;
 
-use super::agents::{AgentSettings, Calling, CommandSettings, Escalation, PromptBy, StoryAgent};
+use super::agents::{AgentSettings, Calling, CommandSettings, Escalation, PromptBy, StorySettings};
 use super::tamper::Paths;
 use super::*;
 use ralph_agents::dialect::Output;
@@ -197,6 +197,7 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
         id = "3"
         change = "add-retry"
         agent = "work"
+        depends_on = ["1"]
     "#};
     let mine = AgentSettings {
         calling: Calling::Command(CommandSettings {
@@ -227,11 +228,12 @@ fn agents_of_the_users_own_are_read_with_their_lines() {
         agent: Some("claude".to_owned()),
         model: Some("opus".to_owned()),
     };
-    let story = StoryAgent {
+    let story = StorySettings {
         change: Some("add-retry".to_owned()),
         id: "3".to_owned(),
         agent: Some("work".to_owned()),
         model: None,
+        depends_on: Some(vec!["1".to_owned()]),
     };
     let want = PartialSettings {
         agents: BTreeMap::from([
@@ -282,6 +284,7 @@ fn a_bad_file_names_line_column_and_the_way_out() {
         "[escalate]\nafter = 2\nagents = \"x\"",
         "[[story]]\nagent = \"x\"",
         "[[story]]\nid = \"3\"",
+        "[[story]]\nid = \"3\"\ndepends_on = \"1\"",
         "story = 3",
         "command_timeout = 30",
         "command_timeout = \"half an hour\"",

@@ -86,6 +86,7 @@ pub enum Kind {
     Paths,
     Patterns,
     SomeOf(fn() -> Vec<&'static str>),
+    Stories,
     Environment,
 }
 
@@ -106,6 +107,7 @@ impl Kind {
             Self::Command => "a list: program and arguments",
             Self::Paths => "a list of paths",
             Self::Patterns => "a list of patterns",
+            Self::Stories => "a list of ids",
             Self::Environment => "a table of variables",
         };
         words.to_owned()
@@ -210,6 +212,8 @@ pub struct Model;
 pub(super) struct FilledModel;
 /// A program and its arguments.
 pub(super) struct Command;
+/// Ids of stories.
+pub(super) struct Stories;
 
 read! {
     bool => Self, Kind::Flag, flag;
@@ -218,6 +222,9 @@ read! {
     Model => String, Kind::Text, model;
     FilledModel => String, Kind::Text, |item| filled(item).and_then(|_| model(item));
     Command => Vec<String>, Kind::Command, command;
+    Stories => Vec<String>, Kind::Stories, |item| {
+        array(item, "an array of ids")?.iter().map(filled).collect()
+    };
     TimeLimit => Self, Kind::Duration, |item| limit(item, "a duration such as \"15m\"");
     SizeLimit => Self, Kind::Size, |item| limit(item, "a size such as \"50MB\"");
     CostLimit => Self, Kind::Money, |item| amount(item, "an amount such as 2.50");

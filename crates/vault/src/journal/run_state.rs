@@ -49,6 +49,8 @@ pub struct Current {
     pub phase: Phase,
     /// The last attempt that was started.
     pub last_attempt: Option<LastAttempt>,
+    /// The last attempts at other stories that are not done.
+    pub left_attempts: BTreeMap<StoryId, LastAttempt>,
     /// All checkpoints after the first.
     pub saved: Vec<Saved>,
     /// The highest attempt of each story, whatever became of it.
@@ -90,6 +92,8 @@ pub struct OpenRun {
     pub branch: String,
     /// The last attempt, where its story is not done.
     pub last_attempt: Option<LastAttempt>,
+    /// The last attempts at other stories that are not done.
+    pub left_attempts: BTreeMap<StoryId, LastAttempt>,
     /// The highest attempt of each story so far.
     pub attempts: BTreeMap<StoryId, u32>,
 }
@@ -389,6 +393,7 @@ impl Current {
             snapshot: intent.checkpoint.clone(),
             phase: Phase::Beginning,
             last_attempt: None,
+            left_attempts: BTreeMap::new(),
             saved: Vec::new(),
             attempts: BTreeMap::new(),
             followed: followed.map(Box::new),
@@ -403,6 +408,7 @@ impl Current {
             plan: self.intent.plan.clone(),
             branch: crate::git::repository::short(&self.intent.branch).to_owned(),
             last_attempt: self.last_attempt.clone(),
+            left_attempts: self.left_attempts.clone(),
             attempts: self.attempts.clone(),
         }
     }
@@ -467,12 +473,12 @@ impl Current {
     }
 
     fn attempt_started(&mut self, attempt: &AttemptId, retries_used: u32) {
+        if let Some(last) = self.last_attempt.take() {
+            self.left_attempts.insert(last.attempt.story.clone(), last);
+        }
         // Until this attempt is parked with a reason of its own, that of the one before it holds.
-        let reason = self
-            .last_attempt
-            .take()
-            .filter(|last| last.attempt.story == attempt.story)
-            .and_then(|last| last.reason);
+        let before = self.left_attempts.remove(&attempt.story);
+        let reason = before.and_then(|last| last.reason);
         let highest = self.attempts.entry(attempt.story.clone()).or_default();
         *highest = attempt.attempt.0.max(*highest);
         self.last_attempt = Some(LastAttempt {
@@ -492,6 +498,9 @@ impl Current {
             // A checkpoint that is not the story's does not end the attempts at it.
             self.last_attempt
                 .take_if(|last| Some(&last.attempt.story) == saved.work.story());
+            if let Some(story) = saved.work.story() {
+                self.left_attempts.remove(story);
+            }
             self.saved.push(saved);
         }
     }
@@ -500,6 +509,7 @@ impl Current {
         (self.commit, self.snapshot) = self.checkpoint_after(left);
         self.saved.truncate(left);
         self.last_attempt = None;
+        self.left_attempts.clear();
     }
 
     /// Commit and snapshot of the checkpoint number `count`; the first is number 0.

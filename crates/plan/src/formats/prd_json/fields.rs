@@ -11,6 +11,56 @@ pub(super) const CRITERIA: [&str; 5] = [
     "steps",
 ];
 
+/// What the list of stories that must be done before one may be called.
+pub(super) const DEPENDENCIES: [&str; 5] = [
+    "dependsOn",
+    "depends_on",
+    "blockedBy",
+    "blocked_by",
+    "dependencies",
+];
+
+/// What a story says about the stories it depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DependsOn {
+    /// It has no such field.
+    Nothing,
+    /// What it calls them.
+    Names(Vec<String>),
+    /// There is a field, but not all in it is understood.
+    Unclear,
+}
+
+/// What a story says about the stories it depends on.
+pub(super) fn depends_on(story: &Value) -> DependsOn {
+    let mut said = DEPENDENCIES.iter().filter_map(|key| story.get(key));
+    let said = said.try_fold(None::<Vec<String>>, |before, field| {
+        let mut names = before.unwrap_or_default();
+        names.extend(story_names(field)?);
+        Some(Some(names))
+    });
+    match said {
+        None => DependsOn::Unclear,
+        Some(None) => DependsOn::Nothing,
+        Some(Some(names)) => DependsOn::Names(names),
+    }
+}
+
+/// The names in a list, or in a text with commas; none where something else is in it.
+fn story_names(field: &Value) -> Option<Vec<String>> {
+    match field {
+        Value::Null => Some(Vec::new()),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::String(text) => Some(
+            text.split(',')
+                .map(one_line)
+                .filter(|it| !it.is_empty())
+                .collect(),
+        ),
+        other => plain(other).map(|name| vec![name]),
+    }
+}
+
 /// The words of a text.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

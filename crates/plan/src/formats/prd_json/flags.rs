@@ -28,7 +28,7 @@ pub(in crate::formats) fn check(
     if !found.missing.is_empty() {
         return found;
     }
-    let stories = read_stories(after);
+    let (stories, _) = read_stories(after);
     find_missing(&mut found, before, &stories, story);
     let is_done = |story: &Story| story.state == StoryState::Done;
     for was in &before.stories {

@@ -4,10 +4,10 @@ use memchr::memchr_iter;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::{self, plain};
+use super::fields::{self, DependsOn, plain};
 use super::section::section;
 use super::{PrdProblem, spans};
-use crate::change::{Story, StoryState};
+use crate::change::{Dependencies, Story, StoryState};
 use crate::label::{Label, is_safe_name};
 use crate::tasks::{Task, TaskKind, TaskState};
 use ralph_base::ids::StoryId;
@@ -33,6 +33,10 @@ pub(super) struct Item<'a> {
     criteria: Vec<String>,
     /// All of it, for an agent.
     section: String,
+    /// What the file calls it.
+    name: Option<String>,
+    /// The stories that must be done before it, as the file calls them.
+    pub(super) depends_on: DependsOn,
     /// Its place in the order: the lowest is first.
     pub(super) rank: f64,
     /// Whether its flag says that it is done.
@@ -62,12 +66,22 @@ impl<'a> Item<'a> {
             criteria,
             section: section(&value, phase.as_ref(), flag),
             rank: rank(&value, entry.phase.map(|(number, _)| number)),
+            depends_on: fields::depends_on(&value),
+            name: id.clone(),
             label: Label {
                 number: id.filter(|id| id.len() <= LONGEST_ID && is_safe_name(id)),
                 title,
             },
             raw: entry.raw,
         })
+    }
+
+    /// Whether others mean it by this name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        match &self.name {
+            Some(own) => own == name,
+            None => self.label.title == name,
+        }
     }
 
     /// The story, read from one of several files.
@@ -100,6 +114,7 @@ impl<'a> Item<'a> {
             section: self.section.clone(),
             file,
             line,
+            depends_on: Dependencies::Unknown,
         }
     }
 }

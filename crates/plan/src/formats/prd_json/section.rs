@@ -2,17 +2,12 @@
 
 use serde_json::Value;
 
-use super::fields::{CRITERIA, criteria, one_line, paragraph, plain, title};
+use super::fields::{
+    CRITERIA, DEPENDENCIES, DependsOn, criteria, depends_on, one_line, paragraph, plain, title,
+};
 
 /// Fields with a place of their own, or of no interest to an agent.
-const KNOWN: [&str; 6] = [
-    "id",
-    "title",
-    "description",
-    "notes",
-    "dependsOn",
-    "priority",
-];
+const KNOWN: [&str; 5] = ["id", "title", "description", "notes", "priority"];
 
 /// What the whole file is about.
 pub(super) fn about(home: &Value) -> Option<String> {
@@ -33,9 +28,15 @@ pub(super) fn section(story: &Value, phase: Option<&Value>, flag: &str) -> Strin
     let description = paragraph(story, "description");
     parts.extend(description.filter(|text| heading.last() != Some(&one_line(text))));
     parts.extend(criteria_list(story));
-    parts.extend(list_line(story, "dependsOn").map(|them| format!("Depends on: {them}")));
+    let names = match depends_on(story) {
+        DependsOn::Names(names) => names,
+        DependsOn::Nothing | DependsOn::Unclear => Vec::new(),
+    };
+    if !names.is_empty() {
+        parts.push(format!("Depends on: {}", names.join(", ")));
+    }
     parts.extend(paragraph(story, "notes").map(|notes| format!("Notes: {notes}")));
-    parts.extend(other_fields(story, flag));
+    parts.extend(other_fields(story, flag, !names.is_empty()));
     parts.join("\n\n")
 }
 
@@ -45,19 +46,10 @@ fn criteria_list(story: &Value) -> Option<String> {
     (!lines.is_empty()).then(|| format!("Acceptance criteria:\n\n{}", lines.join("\n")))
 }
 
-fn list_line(story: &Value, key: &str) -> Option<String> {
-    let names: Vec<String> = story
-        .get(key)?
-        .as_array()?
-        .iter()
-        .filter_map(plain)
-        .collect();
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
 /// Whatever else is written about the story, as it is.
-fn other_fields(story: &Value, flag: &str) -> Option<String> {
-    let known = |key: &str| KNOWN.contains(&key) || key == flag;
+fn other_fields(story: &Value, flag: &str, has_names: bool) -> Option<String> {
+    let is_named = |key: &str| has_names && DEPENDENCIES.contains(&key);
+    let known = |key: &str| KNOWN.contains(&key) || key == flag || is_named(key);
     let listed = |key: &str, value: &Value| CRITERIA.contains(&key) && value.is_array();
     let lines: Vec<String> = story
         .as_object()?

@@ -44,7 +44,7 @@ const PLAN: &str = indoc! {r#"
 
 fn change(text: &str) -> Change {
     let task_files = vec![file(text)];
-    let stories = read_stories(&task_files);
+    let (stories, warnings) = read_stories(&task_files);
     Change {
         name: "prd".to_owned(),
         root: "/p".into(),
@@ -54,7 +54,7 @@ fn change(text: &str) -> Change {
         documents: Vec::new(),
         context: None,
         guidance: Vec::new(),
-        warnings: Vec::new(),
+        warnings,
         task_files,
     }
 }
@@ -127,6 +127,97 @@ fn the_section_has_all_that_is_written_about_a_story() {
             Notes: see pricing.rs
 
             - scope: {"files":["till.rs"]}"#}
+    );
+}
+
+/// What each story depends on, `?` where that is not known, and the warnings.
+fn dependencies(text: &Value) -> (Vec<String>, Vec<String>) {
+    let change = change(&text.to_string());
+    let line = |story: &Story| match story.depends_on.known() {
+        None => format!("{}: ?", story.id),
+        Some(on) => {
+            let on: Vec<&str> = on.iter().map(|it| it.0.as_str()).collect();
+            format!("{}: {}", story.id, on.join(" "))
+        }
+    };
+    let warnings = change.warnings.iter().map(|it| it.message.clone());
+    (
+        change.stories.iter().map(line).collect(),
+        warnings.collect(),
+    )
+}
+
+#[test]
+fn dependencies_are_read_by_all_names_that_tools_give_them() {
+    for key in [
+        "dependsOn",
+        "depends_on",
+        "blockedBy",
+        "blocked_by",
+        "dependencies",
+    ] {
+        let (found, warnings) = dependencies(&json!({"userStories": [
+            {"id": "US-001", "title": "A", "passes": false},
+            {"id": "x/y", "title": "B", "passes": false, key: ["US-001"]},
+            {"id": 3, "title": "C", "passes": false, key: []},
+            {"id": "US-004", "title": "D", "passes": false, key: ["x/y", 3]},
+            {"id": "US-005", "title": "E", "passes": false, key: "US-001, 3"},
+            {"id": "US-006", "title": "F", "passes": false, key: null},
+        ]}));
+        let want = [
+            "US-001: ",
+            "b: US-001",
+            "3: ",
+            "US-004: 3 b",
+            "US-005: 3 US-001",
+            "US-006: ",
+        ];
+        assert_eq!(
+            (&found[..], warnings),
+            (&want.map(str::to_owned)[..], vec![])
+        );
+    }
+}
+
+#[test]
+fn a_file_without_dependencies_says_nothing_of_them() {
+    #[track_caller]
+    fn case(value: &Value, want: &[&str]) {
+        assert_eq!(dependencies(value).0, want);
+    }
+    case(
+        &json!({"userStories": [{"id": "A", "passes": false}, {"id": "B", "passes": false}]}),
+        &["A: ?", "B: ?"],
+    );
+    // Phases come one after the other, whatever else is said.
+    case(
+        &json!({"phases": [
+            {"tasks": [{"id": "A", "done": false}]},
+            {"tasks": [{"id": "B", "done": false, "dependsOn": ["A"]}, {"id": "C", "done": false}]},
+        ]}),
+        &["A: ?", "B: A", "C: ?"],
+    );
+    // What is not understood might be a dependency on anything.
+    case(
+        &json!([{"id": "A", "passes": false}, {"id": "B", "passes": false, "dependencies": [{"id": "A"}]}]),
+        &["A: ", "B: ?"],
+    );
+}
+
+#[test]
+fn dependencies_that_cannot_hold_are_reported() {
+    let (found, warnings) = dependencies(&json!([
+        {"id": "A", "passes": false, "dependsOn": ["A", "B"]},
+        {"id": "B", "passes": false, "dependsOn": ["A", "none"]},
+    ]));
+    assert_eq!(found, ["A: ", "B: A"]);
+    assert_eq!(
+        warnings,
+        [
+            "story A depends on itself, which is ignored",
+            "story B depends on `none`, which is not in the plan",
+            "story A depends on story B, which depends on story A: story A does not wait for it",
+        ]
     );
 }
 

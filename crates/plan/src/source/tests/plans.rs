@@ -66,6 +66,28 @@ fn folders_of_specs_without_a_plan_are_no_plans() {
 }
 
 #[test]
+fn the_list_says_which_stories_depend_on_which() {
+    let stories = r#"[
+        {"id": "A", "passes": false, "dependsOn": ["B"]},
+        {"id": "B", "passes": false, "dependsOn": ["A"]}
+    ]"#;
+    let place = Place::with(&[("prd.json", stories), ("fix_plan.md", "- [ ] a\n")]);
+    let mut found = survey(&place.around("")).unwrap();
+    found.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    let said: Vec<_> = found
+        .changes
+        .iter()
+        .map(|it| serde_json::to_value(&it.depends_on))
+        .collect();
+    let said: Vec<_> = said.into_iter().map(Result::unwrap).collect();
+    assert_eq!(said, [json!(null), json!({"A": [], "B": ["A"]})]);
+    let warnings: Vec<_> = found.warnings.into_iter().map(|it| it.message).collect();
+    let want =
+        "`prd`: story A depends on story B, which depends on story A: story A does not wait for it";
+    assert_eq!(warnings, [want]);
+}
+
+#[test]
 fn every_kind_is_read_again_from_where_it_was_read() {
     let place = Place::with(&[
         ("specs/001-a/tasks.md", TASKS),

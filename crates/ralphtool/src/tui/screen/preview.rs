@@ -25,7 +25,7 @@ use crate::tui::tabbed::{Beside, Tabbed};
 use crate::tui::text_pane::{Item, TextPane};
 use crate::tui::wrap;
 use crate::ui::text::clean;
-use crate::ui::words::count;
+use crate::ui::words::{count, depends_on};
 use ralph_plan::change::{Change, Story, StoryState};
 use ralph_plan::tasks::TaskState;
 use ralph_run::preview::{Remark, Weight};
@@ -420,6 +420,13 @@ pub(crate) fn stories(change: &Change, columns: usize) -> Vec<Item> {
 /// The title of a story, its tasks and an empty line.
 pub(crate) fn story_lines(story: &Story, columns: usize) -> Item {
     let mut lines = wrap::wrap(&story_title(story), columns, 2);
+    if let Some(line) = depends_on(story) {
+        lines.extend(wrap::wrap(
+            &wrap::styled(format!("  {line}"), DIM),
+            columns,
+            4,
+        ));
+    }
     for task in &story.tasks {
         let (mark, style) = match task.state {
             TaskState::Open => ("☐", PLAIN),

@@ -180,6 +180,8 @@ fn standing(state: &StoryStanding) -> &'static str {
         StoryStanding::Done => "done before this run",
         StoryStanding::Deferred => "deferred",
         StoryStanding::Skipped { .. } => "skipped",
+        StoryStanding::Failed(_) => "failed",
+        StoryStanding::NotRun { .. } => "not run",
         StoryStanding::Completed(_) => "done",
         StoryStanding::Waiting | StoryStanding::Running | StoryStanding::Unfinished => {
             "not started"

@@ -92,11 +92,12 @@ impl Lookup {
     }
 
     fn look(&self, target: &str) -> Result<ChangeDetail, Failure> {
-        let change = self.context.change(target)?;
+        let mut change = self.context.change(target)?;
         let repository = usable_repository(&self.context).ok();
         let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
         let settings = self.context.load(root, false)?;
         let settings = settings.shown(PartialSettings::default()).map_err(unfit)?;
+        settings.add_dependencies(&mut change);
         let documents = documents(&change);
         let proposal = documents.into_iter().find(|it| it.artifact == "proposal");
         let gates = settings.gates.value.into_iter().map(|gate| gate.name);
@@ -122,12 +123,13 @@ impl Lookup {
     }
 
     fn preview(&self, name: &str, chosen: PartialSettings) -> Result<Box<Previewed>, Failure> {
-        let change = self.context.change(name)?;
+        let mut change = self.context.change(name)?;
         let directory = self.context.folder()?;
         let repository = usable_repository(&self.context).ok();
         let root = repository.as_ref().map_or(&change.root, |it| &it.work_tree);
         let loaded = self.context.load(root, false)?;
         let settings = loaded.shown(chosen).map_err(unfit)?;
+        settings.add_dependencies(&mut change);
         let mut warnings = loaded.warnings.clone();
         warnings.extend(loaded.unallowed().map(trust::warning));
         let state = self.context.state()?;

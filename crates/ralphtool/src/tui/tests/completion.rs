@@ -8,7 +8,9 @@ use crate::tui::message::{ErrorText, Msg, RunOver};
 use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::id;
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, FinishFailed, Outcome};
+use ralph_run::records::event::{
+    Event, FailedStory, FailureKind, FinishChoice, FinishFailed, Outcome,
+};
 use ralph_run::settings::TamperCheck;
 
 super::scenes!(
@@ -29,6 +31,7 @@ super::scenes!(
         no_gates,
         gate_red,
         exhausted,
+        continued,
         stopped,
         limited,
         broken,
@@ -160,14 +163,31 @@ fn exhausted(stage: &mut Stage) {
         reason.push_str(&number.to_string());
         reason.push_str(" ... FAILED: the server was not there, 待っても");
     }
-    let outcome = Outcome::Exhausted {
+    let outcome = Outcome::stopped_at(FailedStory {
         story: id("3"),
         kind: FailureKind::Gate,
         reason,
         attempts: 4,
         gate: Some("tests".to_owned()),
-    };
+    });
     over(stage, outcome, 2);
+}
+
+/// The second story has failed, and the third depends on it.
+fn continued(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    super::story::second_failed(stage);
+    let outcome = Outcome::Exhausted {
+        story: id("2"),
+        kind: FailureKind::Gate,
+        reason: "gate `tests` failed: exit code 101\nboom".to_owned(),
+        attempts: 1,
+        gate: Some("tests".to_owned()),
+        continued: true,
+        others: Vec::new(),
+        not_run: vec![id("3")],
+    };
+    end(stage, outcome, 1);
 }
 
 fn stopped(stage: &mut Stage) {
@@ -188,8 +208,11 @@ fn broken(stage: &mut Stage) {
 }
 
 fn skipped(stage: &mut Stage) {
-    let stories = vec![id("3"), id("4")];
-    over(stage, Outcome::Skipped { stories }, 2);
+    let outcome = Outcome::Skipped {
+        stories: vec![id("3"), id("4")],
+        not_run: Vec::new(),
+    };
+    over(stage, outcome, 2);
 }
 
 fn returning(stage: &mut Stage) {

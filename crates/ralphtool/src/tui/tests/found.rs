@@ -124,6 +124,7 @@ fn row(
         stories_total: stories.1,
         tasks_done: tasks.0,
         tasks_total: tasks.1,
+        depends_on: None,
         modified: Some(modified.parse().unwrap()),
         state,
     }

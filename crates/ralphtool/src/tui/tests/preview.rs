@@ -5,6 +5,10 @@ use ratatui::crossterm::event::KeyCode;
 use super::found::findings;
 use super::stage::Stage;
 use crate::tui::message::{ErrorText, Msg, RunOver};
+use crate::tui::screen::preview::story_lines;
+use pretty_assertions::assert_eq;
+use ralph_plan::change::{Dependencies, SourceKind, Story, TaskFile};
+use ralph_plan::source::read_stories;
 use ralph_run::preview::Remark;
 
 super::scenes!(
@@ -199,4 +203,27 @@ fn error(stage: &mut Stage) {
         hints: vec!["look at its owner and mode".to_owned()],
     });
     stories(stage);
+}
+
+#[test]
+fn a_story_is_shown_with_those_it_depends_on() {
+    let file = TaskFile {
+        path: "/p/tasks.md".into(),
+        label: "tasks.md".to_owned(),
+        bytes: b"## 1. A\n- [ ] a\n## 2. B\n- [ ] b\n## 3. C\n- [ ] c\n".to_vec(),
+    };
+    let (mut stories, _) = read_stories(&[file], SourceKind::OpenSpec);
+    stories[1].depends_on = Dependencies::NONE;
+    stories[2].depends_on = stories[..2].iter().map(|it| it.id.clone()).collect();
+    let shown = |story: &Story| {
+        let lines = story_lines(story, 40);
+        let lines = lines.iter().map(ToString::to_string);
+        lines.collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&stories[0]), ["○ 1 A  0/1", "  ☐ a", ""]);
+    assert_eq!(shown(&stories[1]), ["○ 2 B  0/1", "  ☐ b", ""]);
+    assert_eq!(
+        shown(&stories[2]),
+        ["○ 3 C  0/1", "  depends on 1, 2", "  ☐ c", ""]
+    );
 }

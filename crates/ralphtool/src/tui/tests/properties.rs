@@ -136,6 +136,7 @@ fn records() -> Vec<Event> {
             story: id("9"),
             title: String::new(),
             reason: String::new(),
+            waits_for: None,
         },
         Event::FinishFailed(FinishFailed {
             choice: FinishChoice::Cleanup,

@@ -65,6 +65,7 @@ super::scenes!(
         help_end,
         exporting,
         many_stories,
+        continued,
         over,
         attached,
         attached_help,
@@ -72,6 +73,14 @@ super::scenes!(
         replay_waiting_story,
     ]
 );
+
+/// The second story has failed, the third depends on it, and the fourth is at work.
+fn continued(stage: &mut Stage) {
+    stage.with_run(RunMode::Live);
+    super::story::second_failed(stage);
+    stage.hear(1, story(4)).hear(1, attempt("4", 1)).wait(9);
+    stage.press(KeyCode::Left).keys("k");
+}
 
 fn starting(stage: &mut Stage) {
     stage.with_run(RunMode::Live);

@@ -16,8 +16,8 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{
-    Event, FailureKind, FinishChoice, GateNotRun, GateResult, Outcome, Request, RunStarted,
-    StoryStarted,
+    Event, FailedStory, FailureKind, FinishChoice, GateNotRun, GateResult, Outcome, Request,
+    RunStarted, StoryStarted,
 };
 use ralph_run::records::state::RunState;
 use ralph_run::settings::TamperCheck;
@@ -505,13 +505,13 @@ fn an_attempt_shows_the_end_of_the_output_of_its_gate() {
 #[test]
 fn the_end_of_a_run_shows_the_error_of_its_gate_on_a_small_screen() {
     let mut stage = at_work((80, 24));
-    let outcome = Outcome::Exhausted {
+    let outcome = Outcome::stopped_at(FailedStory {
         story: id("3"),
         kind: FailureKind::Gate,
         reason: long_output(),
         attempts: 4,
         gate: Some("tests".to_owned()),
-    };
+    });
     stage.hear(1, ended(outcome, 2));
     let text = stage.text();
     assert!(text.contains("  AssertionError: 1 != 2"), "{text}");
@@ -733,13 +733,13 @@ fn what_was_found_is_said_in_the_result_and_its_files_come_first() {
 
 #[test]
 fn the_question_whether_to_resume_says_what_is_tried() {
-    let exhausted = Outcome::Exhausted {
+    let exhausted = Outcome::stopped_at(FailedStory {
         story: id("3"),
         kind: FailureKind::Gate,
         reason: "gate `tests` ended with exit code 1".to_owned(),
         attempts: 4,
         gate: Some("tests".to_owned()),
-    };
+    });
     let want = "The run tries story 3 again, with up to 4 more attempts.";
     for (outcome, want) in [
         (exhausted, want),

@@ -11,9 +11,9 @@ use ralph_plan::change::StoryState;
 use ralph_plan::tasks::TaskState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
-    AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, Finished,
-    GateFinished, GateResult, GateRetried, GateStarted, Outcome, RunEnded, RunStarted,
-    StoryCompleted, StoryOutline, StoryStarted, TaskOutline,
+    AttemptFailed, AttemptStarted, BudgetLimits, Event, FailedStory, FailureKind, FinishChoice,
+    Finished, GateFinished, GateResult, GateRetried, GateStarted, Outcome, RunEnded, RunStarted,
+    StoryCompleted, StoryExhausted, StoryOutline, StoryStarted, TaskOutline,
 };
 
 /// The folder of an attempt.
@@ -38,6 +38,7 @@ fn outline(place: usize, state: StoryState) -> StoryOutline {
         tasks_done: if state == StoryState::Done { 4 } else { 0 },
         tasks_total: 4,
         tasks_deferred: 0,
+        depends_on: None,
     }
 }
 
@@ -343,4 +344,39 @@ pub(in crate::tui) fn over(stage: &mut Stage, outcome: Outcome, stories_done: us
     stage.hear(10, ended(outcome, stories_done));
     stage.draw();
     stage.wait(1);
+}
+
+/// The second story has used up its retries, and the third one depends on it.
+pub(in crate::tui) fn second_failed(stage: &mut Stage) {
+    let reason = "gate `tests` failed: exit code 101\nboom";
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(60, gate("2", "tests", "2.1-1", false))
+        .hear(12, gate_ended("2", "tests", false, red()))
+        .hear(1, failed("2", 1, FailureKind::Gate, reason))
+        .hear(
+            0,
+            Event::StoryExhausted(StoryExhausted {
+                title: TITLES[1].to_owned(),
+                failed: FailedStory {
+                    story: id("2"),
+                    kind: FailureKind::Gate,
+                    reason: reason.to_owned(),
+                    attempts: 1,
+                    gate: Some("tests".to_owned()),
+                },
+                continues: true,
+            }),
+        )
+        .hear(
+            0,
+            Event::StorySkipped {
+                story: id("3"),
+                title: TITLES[2].to_owned(),
+                reason: "it depends on story 2, which failed".to_owned(),
+                waits_for: Some(id("2")),
+            },
+        );
 }

@@ -207,6 +207,7 @@ fn outline(story: &str, title: &str, state: StoryState) -> StoryOutline {
         tasks_done: if state == StoryState::Done { 4 } else { 0 },
         tasks_total: 4,
         tasks_deferred: 0,
+        depends_on: None,
     }
 }
 
@@ -453,6 +454,7 @@ fn end(script: &mut Script) {
                 story: id("3"),
                 title: "Metrics".to_owned(),
                 reason: "all of its tasks are deferred".to_owned(),
+                waits_for: None,
             },
         )
         .asked(Request::Skip)

@@ -2,7 +2,9 @@
 
 use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
-use ralph_run::records::event::{Event, FailureKind, FinishChoice, Finished, Outcome, Request};
+use ralph_run::records::event::{
+    Event, FailedStory, FailureKind, FinishChoice, Finished, Outcome, Request,
+};
 
 fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
     PlainOptions {
@@ -171,13 +173,13 @@ fn every_kind_of_failure_has_its_words() {
 
 #[test]
 fn the_summary_says_why_and_what_to_type() {
-    let exhausted = Outcome::Exhausted {
+    let exhausted = Outcome::stopped_at(FailedStory {
         story: id("2"),
         kind: FailureKind::Gate,
         reason: "gate `tests` failed: exit code 101\na\nb\nc\nd".to_owned(),
         attempts: 4,
         gate: Some("tests".to_owned()),
-    };
+    });
     let limited = Outcome::UsageLimit {
         until: "2026-11-16T03:40:00Z".parse().unwrap(),
         reason: "the limit ends in 5h00m, more than `--max-wait 1h` allows".to_owned(),

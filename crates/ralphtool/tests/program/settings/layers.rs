@@ -15,6 +15,13 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_REPAIRS", "5", "repairs", "5"),
     ("RALPHTOOL_ON_FINISH", "cleanup", "on_finish", "cleanup"),
     (
+        "RALPHTOOL_ON_EXHAUSTED",
+        "continue",
+        "on_exhausted",
+        "continue",
+    ),
+    ("RALPHTOOL_DEPENDS", "no", "depends", "false"),
+    (
         "RALPHTOOL_COMMIT_MESSAGE",
         "{id}: {title}",
         "commit_message",

@@ -33,6 +33,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:13: `merge` is not one of `ask`, `cleanup`, `keep`",
     ),
     (
+        "on_exhausted = \"skip\"",
+        "1:16: `skip` is not one of `stop`, `continue`",
+    ),
+    (
+        "depends = \"no\"",
+        "1:11: expected `true` or `false`, found string",
+    ),
+    (
         "commit_message = \"{titel}\"",
         "1:18: unknown placeholder `{titel}`; known are `{id}`, `{title}`, `{change}`, `{run}`, `{attempts}`, `{gates}`, `{trailers}`",
     ),
@@ -297,7 +305,15 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[[story]]\nid = \"1\"",
-        "1:1: this story names neither an agent nor a model",
+        "1:1: nothing is set for this story",
+    ),
+    (
+        "[[story]]\nid = \"1\"\ndepends_on = \"2\"",
+        "3:14: expected an array of ids, found string",
+    ),
+    (
+        "[[story]]\nid = \"1\"\ndepends_on = [\"\"]",
+        "3:15: this must not be empty",
     ),
     (
         "[[story]]\nid = \"1\"\nagent = []",

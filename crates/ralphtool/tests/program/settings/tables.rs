@@ -17,6 +17,14 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ),
     ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
+        "on_exhausted",
+        "stuck::the_run_stops_or_continues_as_on_exhausted_says",
+    ),
+    (
+        "depends",
+        "stuck::a_run_continues_without_a_story_that_used_up_its_retries",
+    ),
+    (
         "commit_message",
         "commits::commit_message_is_the_template_of_reworded_commits",
     ),
@@ -278,6 +286,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "story.model",
         "settings/keys::a_story_of_one_change_has_a_model_of_its_own",
     ),
+    (
+        "story.depends_on",
+        "stuck::stories_that_depend_on_one_that_failed_are_not_run",
+    ),
 ];
 
 /// Flags of every command.
@@ -393,6 +405,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "--max-story-time",
                 "budgets::the_time_budget_stops_a_gate_too",
             ),
+            (
+                "--on-exhausted",
+                "stuck::the_run_stops_or_continues_as_on_exhausted_says",
+            ),
             ("--on-finish", "scenarios::cleanup_option_selected"),
             ("--no-tui", "tui/plain::flags_select_a_log_instead"),
             ("--json", "json::the_events_of_a_run_are_in_order"),
@@ -464,6 +480,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
                 "budgets::a_story_has_its_own_budget_over_all_attempts",
             ),
             ("--max-story-time", SETS_ITS_KEY),
+            ("--on-exhausted", SETS_ITS_KEY),
             (
                 "--on-finish",
                 "afterwards::resume_continues_a_kept_run_that_has_stories_left",

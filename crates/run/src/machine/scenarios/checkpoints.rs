@@ -7,8 +7,8 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::OnFinish;
 use crate::records::event::{
-    BudgetLimits, Event, FailureKind, FinishChoice, FinishFailed, Finished, Outcome, RunStarted,
-    StoryCompleted, StoryOutline, StoryStarted,
+    BudgetLimits, Event, FailedStory, FailureKind, FinishChoice, FinishFailed, Finished, Outcome,
+    RunStarted, StoryCompleted, StoryOutline, StoryStarted,
 };
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::steps::StoryNote;
@@ -32,6 +32,7 @@ fn outlined(story: &str) -> StoryOutline {
         tasks_done: 0,
         tasks_total: 2,
         tasks_deferred: 0,
+        depends_on: None,
     }
 }
 
@@ -271,17 +272,19 @@ fn cleanup_all_change_stashes_now_the_branch_is_finished_when_retries_are_used_u
         ..keep()
     });
     script.give(|ticket| ended(ticket, failed("too hard")));
-    let outcome = Outcome::Exhausted {
+    let given_up = FailedStory {
         story: id("1"),
         kind: FailureKind::Failed,
         reason: "too hard".to_owned(),
         attempts: 1,
         gate: None,
     };
+    let outcome = Outcome::stopped_at(given_up.clone());
     assert_eq!(
         script.give_all(&[was_parked, restored]),
         [
             attempt_failed(1, FailureKind::Failed, "too hard", false),
+            exhausted(&given_up, false),
             run_ended(outcome.clone(), 0, 1),
             finish(6, FinishChoice::Cleanup),
         ]

@@ -7,7 +7,7 @@ use crate::machine::*;
 use crate::policy::When;
 use crate::policy::budget::Budget;
 use crate::policy::reviewer::Reviewer;
-use crate::records::event::{Event, FailureKind, ReviewFinished, ReviewStarted};
+use crate::records::event::{Event, FailedStory, FailureKind, ReviewFinished, ReviewStarted};
 use crate::records::review::{Judged, JudgedItem, ReviewResult, Unreviewed, Verdict};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
@@ -449,14 +449,14 @@ fn a_review_at_the_end_judges_the_whole_change_and_opens_the_last_story_again() 
     script.give_all(&[saved, all_done, agent_started]);
     script.give(found(Verdict::NotMet));
     let effects = script.give(reopened);
-    let exhausted = Outcome::Exhausted {
+    let exhausted = Outcome::stopped_at(FailedStory {
         story: id("2"),
         kind: FailureKind::Review,
         reason: reason.to_owned(),
         attempts: 2,
         gate: None,
-    };
-    assert_eq!(effects[1], run_ended(exhausted, 1, 2));
+    });
+    assert_eq!(effects[2], run_ended(exhausted, 1, 2));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::OnFinish;
 use crate::records::event::{
-    Event, FailureKind, FinishChoice, FinishFailed, Outcome, Request, RunEnded, RunStarted,
+    Event, FailedStory, FailureKind, FinishChoice, FinishFailed, Outcome, Request, RunEnded,
+    RunStarted,
 };
 use ralph_plan::change::StoryState;
 
@@ -29,6 +30,7 @@ fn story_skipped(story: &str) -> Effect {
         story: id(story),
         title: format!("Title {story}"),
         reason: "skipped on request".to_owned(),
+        waits_for: None,
     })
 }
 
@@ -67,7 +69,7 @@ fn held() -> Script {
 }
 
 /// A machine that asks what to do after story 1 used up its only attempt.
-fn exhausted() -> Script {
+fn used_up() -> Script {
     let mut script = Script::working(Policy {
         max_retries: 0,
         ..ask()
@@ -209,6 +211,7 @@ fn a_run_with_skipped_stories_is_not_all_done() {
     let left = [story("1", StoryState::Open), story("2", StoryState::Done)];
     let outcome = Outcome::Skipped {
         stories: vec![id("1")],
+        not_run: Vec::new(),
     };
     assert_eq!(
         script.give(|ticket| backlog(ticket, &left)),
@@ -328,7 +331,7 @@ fn a_stop_after_a_skip_stops_the_run_and_once_more_leaves_no_grace() {
 
 #[test]
 fn a_finish_that_is_half_done_can_only_be_carried_through() {
-    let mut script = exhausted();
+    let mut script = used_up();
     let choice = FinishChoice::Cleanup;
     script.ask_for(UserCommand::Finish(choice));
     let broken_off = |ticket| {
@@ -363,7 +366,7 @@ fn a_finish_that_is_half_done_can_only_be_carried_through() {
 
 #[test]
 fn a_finish_that_fails_leaves_the_choice_open() {
-    let mut script = exhausted();
+    let mut script = used_up();
     let choice = FinishChoice::Cleanup;
     assert_eq!(
         script.ask_for(UserCommand::Finish(choice)),
@@ -387,19 +390,19 @@ fn a_finish_that_fails_leaves_the_choice_open() {
         script.ask_for(UserCommand::Finish(choice)),
         [finish(9, choice)]
     );
-    let outcome = Outcome::Exhausted {
+    let outcome = Outcome::stopped_at(FailedStory {
         story: id("1"),
         kind: FailureKind::NoSignal,
         reason: SILENT.to_owned(),
         attempts: 1,
         gate: None,
-    };
+    });
     assert_eq!(script.give(finished).last(), Some(&end(outcome, 1)));
 }
 
 #[test]
 fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
-    let mut script = exhausted();
+    let mut script = used_up();
     assert_eq!(script.ask_for(UserCommand::Again), [read_backlog(7)]);
     let effects = script.give(|ticket| backlog(ticket, &two_open()));
     let Effect::Announce(first) = &effects[0] else {
@@ -413,7 +416,7 @@ fn a_run_that_used_up_its_retries_can_go_on_with_what_it_learned() {
     // Its only attempt is there again.
     script.give(agent_started);
     let effects = script.give_all(&[ended_silent, was_parked, restored]);
-    assert!(matches!(effects[3], Effect::Step(_, Step::AskFinish)));
+    assert!(matches!(effects[4], Effect::Step(_, Step::AskFinish)));
 }
 
 #[test]
@@ -437,14 +440,14 @@ fn a_run_with_nothing_left_to_do_does_not_go_on() {
 
 #[test]
 fn the_time_between_the_end_and_going_on_is_not_the_runs() {
-    let mut script = exhausted();
+    let mut script = used_up();
     script.pass(1000).ask_for(UserCommand::Again);
     script.give(|ticket| backlog(ticket, &two_open()));
     script.give(agent_started);
     let effects = script
         .pass(5)
         .give_all(&[ended_silent, was_parked, restored]);
-    let Effect::Announce(event) = &effects[1] else {
+    let Effect::Announce(event) = &effects[2] else {
         panic!("the run is over: {effects:?}");
     };
     assert!(matches!(

@@ -14,6 +14,7 @@ fn deferred(story: &str) -> Effect {
         story: id(story),
         title: format!("Title {story}"),
         reason: "all of its tasks are deferred".to_owned(),
+        waits_for: None,
     })
 }
 
@@ -121,7 +122,7 @@ fn just_the_story_asked_for_is_run() {
 fn resumed(carry: Option<(StoryId, Carry)>) -> Setup {
     Setup {
         resumed: Some(Resumption {
-            carry,
+            carries: carry.into_iter().collect(),
             attempts: BTreeMap::from([(id("2"), 3)]),
             ..Resumption::default()
         }),

@@ -5,7 +5,9 @@ use pretty_assertions::assert_eq;
 use crate::machine::script::*;
 use crate::machine::*;
 use crate::policy::{Gate, When};
-use crate::records::event::{Event, FailureKind, GateFinished, GateResult, GateStarted};
+use crate::records::event::{
+    Event, FailedStory, FailureKind, GateFinished, GateResult, GateStarted,
+};
 use ralph_plan::change::StoryState;
 use ralph_vault::journal::reopening::Reopening;
 
@@ -137,7 +139,7 @@ fn a_red_one_opens_the_last_story_again_with_its_output() {
 fn it_uses_a_retry_and_the_story_stays_open_when_none_is_left() {
     let mut script = last_story_done(policy(0, false));
     script.give_all(&[all_done, gate_red]);
-    let outcome = Outcome::Exhausted {
+    let given_up = FailedStory {
         story: id("2"),
         kind: FailureKind::Gate,
         reason: REASON.to_owned(),
@@ -145,7 +147,14 @@ fn it_uses_a_retry_and_the_story_stays_open_when_none_is_left() {
         gate: Some("e2e".to_owned()),
     };
     let effects = script.give(reopened);
-    assert_eq!(effects[..2], [is_open_again(), run_ended(outcome, 1, 1)]);
+    assert_eq!(
+        effects[..3],
+        [
+            is_open_again(),
+            exhausted(&given_up, false),
+            run_ended(Outcome::stopped_at(given_up), 1, 1)
+        ]
+    );
 }
 
 #[test]

@@ -109,13 +109,17 @@ impl Progress {
         };
         let deferred = count(&|it| it.state == StoryStanding::Deferred);
         let skipped = count(&|it| matches!(it.state, StoryStanding::Skipped { .. }));
-        let settled = self.stories_done + deferred + skipped;
+        let failed = count(&|it| matches!(it.state, StoryStanding::Failed(_)));
+        let not_run = count(&|it| matches!(it.state, StoryStanding::NotRun { .. }));
+        let settled = self.stories_done + deferred + skipped + failed + not_run;
         let done = self.stories.iter().filter(|story| story.is_done());
         StoryCounts {
             total: self.stories_total,
             done: self.stories_done,
             deferred,
             skipped,
+            failed,
+            not_run,
             open: self.stories_total.saturating_sub(settled),
             tasks_deferred: done.map(|story| story.tasks_deferred).sum(),
         }

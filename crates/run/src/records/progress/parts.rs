@@ -8,11 +8,14 @@ use serde::Serialize;
 use super::ReviewProgress;
 use super::gates::GateProgress;
 use crate::policy::roster::Choice;
-use crate::records::event::{AttemptFailed, RepairStarted, StoryCompleted, TaskOutline, Tries};
+use crate::records::event::{
+    AttemptFailed, RepairStarted, StoryCompleted, StoryExhausted, TaskOutline, Tries,
+};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, StoryId};
+use ralph_plan::change::Dependencies;
 use ralph_plan::tasks::TaskState;
 
 /// One story as far as this run knows it.
@@ -32,6 +35,8 @@ pub struct StoryProgress {
     pub tasks_total: usize,
     /// Deferred tasks, where they were recorded.
     pub tasks_deferred: usize,
+    /// The stories that must be done before it.
+    pub depends_on: Dependencies,
     /// Its tasks as they were last recorded, from the moment work on it began.
     pub tasks: Vec<TaskOutline>,
     /// Its attempts in this run.
@@ -71,6 +76,7 @@ impl StoryProgress {
             tasks_done: 0,
             tasks_total: 0,
             tasks_deferred: 0,
+            depends_on: Dependencies::Unknown,
             tasks: Vec::new(),
             attempts: Vec::new(),
             gates: Vec::new(),
@@ -105,6 +111,11 @@ impl StoryProgress {
             self.state,
             StoryStanding::Done | StoryStanding::Completed(_)
         )
+    }
+
+    /// Whether it is left to do, now or by a resumed run.
+    pub fn is_left(&self) -> bool {
+        !self.is_done() && self.state != StoryStanding::Deferred
     }
 
     /// Takes note of its tasks as they are now.
@@ -235,6 +246,15 @@ pub enum StoryStanding {
     /// It was skipped.
     Skipped {
         /// Why.
+        reason: String,
+    },
+    /// It used up its retries.
+    Failed(StoryExhausted),
+    /// It cannot be run, because it depends on a story that is left open.
+    NotRun {
+        /// That story.
+        waits_for: StoryId,
+        /// Why, with that story in it.
         reason: String,
     },
     /// Its checkpoint commit is written.

@@ -4,9 +4,9 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::records::event::{
-    AttemptFailed, AttemptStarted, BudgetLimits, FailureKind, FinishChoice, FinishFailed, Finished,
-    GateFinished, GateResult, GateStarted, RunEnded, RunStarted, StoryCompleted, StoryOutline,
-    StoryStarted, Tries, WIRE_VERSION,
+    AttemptFailed, AttemptStarted, BudgetLimits, FailedStory, FailureKind, FinishChoice,
+    FinishFailed, Finished, GateFinished, GateResult, GateStarted, RunEnded, RunStarted,
+    StoryCompleted, StoryOutline, StoryStarted, Tries, WIRE_VERSION,
 };
 use crate::settings::TamperCheck;
 use ralph_agents::dialect::Output;
@@ -406,6 +406,7 @@ fn warnings_skips_and_requests_are_kept() {
         story: one(),
         title: "First".to_owned(),
         reason: "deferred".to_owned(),
+        waits_for: None,
     });
     tape.hear(Event::TamperFound {
         story: one(),
@@ -465,6 +466,7 @@ fn laid_out(resumed: bool) -> Event {
         tasks_done,
         tasks_total: 3,
         tasks_deferred: 0,
+        depends_on: None,
     };
     let Event::RunStarted(RunStarted {
         change,
@@ -555,6 +557,53 @@ fn all_stories_are_listed_in_document_order_from_the_start() {
         ("1", &Waiting),
         "its boxes are open again"
     );
+}
+
+#[test]
+fn what_failed_stays_so_when_a_run_was_killed_and_is_to_do_again_when_it_had_ended() {
+    let failed = |story: &str, continues| StoryExhausted {
+        title: "T".to_owned(),
+        failed: FailedStory {
+            story: StoryId(story.to_owned()),
+            kind: FailureKind::Failed,
+            reason: "no".to_owned(),
+            attempts: 1,
+            gate: None,
+        },
+        continues,
+    };
+    let not_run = |story: &str| Event::StorySkipped {
+        story: StoryId(story.to_owned()),
+        title: "T".to_owned(),
+        reason: "it depends on story 1, which failed".to_owned(),
+        waits_for: Some(StoryId("1".to_owned())),
+    };
+    let next = |tape: &Tape| tape.progress.next_to_run().map(|it| it.id.0.clone());
+    let third = |tape: &Tape| tape.progress.stories[2].state.clone();
+    let mut tape = Tape::new();
+    tape.hear(laid_out(false));
+    tape.hear(Event::StoryExhausted(failed("1", true)));
+    let counts = tape.progress.story_counts();
+    assert_eq!((counts.failed, counts.not_run, counts.open), (1, 0, 1));
+    assert_eq!(next(&tape).as_deref(), Some("2"));
+    tape.hear(not_run("2"));
+    assert_eq!(tape.progress.story_counts().not_run, 1);
+    // Killed and resumed.
+    tape.hear(laid_out(true));
+    let second = &tape.progress.stories[1].state;
+    assert_eq!(*second, StoryStanding::Failed(failed("1", true)));
+    assert_eq!(third(&tape), StoryStanding::Waiting);
+    tape.hear(not_run("2"));
+    tape.hear(run_ended(Outcome::Stopped));
+    assert_eq!(next(&tape).as_deref(), Some("1"));
+    // Resumed after its end.
+    tape.hear(laid_out(true));
+    assert_eq!(tape.progress.stories[1].state, StoryStanding::Waiting);
+    // A story that ended the run is not given up when it is resumed.
+    tape.hear(Event::StoryExhausted(failed("1", false)));
+    assert_eq!(next(&tape).as_deref(), Some("1"));
+    tape.hear(laid_out(true));
+    assert_eq!(tape.progress.stories[1].state, StoryStanding::Waiting);
 }
 
 #[test]
@@ -704,6 +753,7 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
         story: one(),
         title: "First".to_owned(),
         reason: "skipped on request".to_owned(),
+        waits_for: None,
     });
     assert!(!tape.progress.skipping);
 }
@@ -910,6 +960,7 @@ fn done_without_the_gates_at_the_end_is_unverified() {
     };
     let skipped = || Outcome::Skipped {
         stories: vec![StoryId("2".to_owned())],
+        not_run: Vec::new(),
     };
     let mut done = begun();
     done.hear(story_completed());

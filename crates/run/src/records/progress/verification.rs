@@ -55,10 +55,20 @@ impl Progress {
         is_so.then(|| NO_GATE_RAN.to_owned())
     }
 
-    /// The gates and reviews at the end that have not judged the work of a run that says it is done.
+    /// The gates and reviews at the end that have not judged the work of a run that says it is done, or
+    /// that went on to its last story.
     fn not_run(&self) -> Vec<String> {
-        let says_done = self.outcome().is_some_and(Outcome::says_done);
-        if !says_done || !self.stories.iter().any(StoryProgress::is_completed) {
+        let is_through = self.outcome().is_some_and(|outcome| {
+            outcome.says_done()
+                || matches!(
+                    outcome,
+                    Outcome::Exhausted {
+                        continued: true,
+                        ..
+                    }
+                )
+        });
+        if !is_through || !self.stories.iter().any(StoryProgress::is_completed) {
             return Vec::new();
         }
         let reviews = self.reviews_not_run();

@@ -68,6 +68,7 @@ const fn expected(kind: Kind) -> &'static str {
         Kind::Command => "an array of strings",
         Kind::Paths => "an array of paths",
         Kind::Patterns => "an array of patterns",
+        Kind::Stories => "an array of ids",
         Kind::SomeOf(_) => "an array such as [\"finished\"]",
         Kind::Environment => "a table",
     }

@@ -65,7 +65,7 @@ pub(super) fn story_line(
     let room = width.saturating_sub(before + facts_width + usize::from(facts_width > 0));
     let text = match story.state {
         StoryStanding::Running => STRONG,
-        StoryStanding::Waiting | StoryStanding::Unfinished => PLAIN,
+        StoryStanding::Waiting | StoryStanding::Unfinished | StoryStanding::Failed(_) => PLAIN,
         _ => DIM,
     };
     let gutter = match mark {
@@ -160,6 +160,8 @@ pub(crate) fn glyph(story: &StoryProgress) -> (&'static str, Style) {
         StoryStanding::Deferred => ("⊘", DIM),
         StoryStanding::Running => ("●", ACTIVE),
         StoryStanding::Skipped { .. } => ("»", WARN),
+        StoryStanding::Failed(_) => ("✗", BAD),
+        StoryStanding::NotRun { .. } => ("◌", WARN),
         StoryStanding::Completed { .. } => ("✓", GOOD),
         StoryStanding::Unfinished => unfinished(story),
     }
@@ -197,6 +199,7 @@ pub(super) fn lines(
     let columns = columns.saturating_sub(2).max(8);
     let mut lines = vec![Line::default()];
     lines.extend(title(story, columns));
+    lines.extend(left_open(story, columns));
     lines.extend(findings(run, story, columns));
     let mut gates = gates(run, story, columns, now);
     gates.extend(reviews(run, story, columns, now));
@@ -229,6 +232,17 @@ fn title(story: &StoryProgress, columns: usize) -> Vec<Line<'static>> {
         }
     }
     lines
+}
+
+/// Why the story is left open, where the run continues without it.
+fn left_open(story: &StoryProgress, columns: usize) -> Vec<Line<'static>> {
+    let (text, style) = match &story.state {
+        StoryStanding::Failed(exhausted) => (exhausted.failed.words(), BAD),
+        StoryStanding::Skipped { reason } => (format!("skipped: {reason}"), WARN),
+        StoryStanding::NotRun { reason, .. } => (format!("not run: {reason}"), WARN),
+        _ => return Vec::new(),
+    };
+    wrap::wrap(&wrap::styled(clean(&text), style), columns, 2)
 }
 
 /// What was found in the work of the story, as warnings.
