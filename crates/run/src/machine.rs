@@ -12,6 +12,7 @@ mod carry;
 mod checks;
 mod ending;
 mod failed_attempt;
+mod gate_run;
 mod held;
 mod io;
 mod repair;
@@ -43,13 +44,13 @@ use self::checks::{Gating, Verified};
 use self::failed_attempt::FailedAttempt;
 use self::held::Held;
 pub use self::io::{
-    AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Continuation, Effect, GateRequest,
-    Ground, Input, LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer,
-    TimerKind, UserCommand,
+    AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Continuation, Effect, GateEnd,
+    GateRequest, Ground, Input, LostTasks, SaveRequest, Step, StepFailure, StoppedBy, StoryCheck,
+    StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::session::Attempt;
 use self::stories::Current;
-use self::whole::Whole;
+use self::whole::{Judging, Whole};
 use super::policy::Policy;
 use crate::policy::budget::Used;
 use crate::policy::roster::Roster;
@@ -81,6 +82,9 @@ pub struct Setup {
     pub resumed: Option<Resumption>,
     /// Gates that earlier runs asked where the work on the change began, and whether each was red.
     pub began: BTreeMap<String, bool>,
+    /// The run goes on from work of earlier runs of the change: where it began says little of what the
+    /// whole change changed.
+    pub continues_work: bool,
 }
 
 /// What is known of a run that is resumed.
@@ -175,6 +179,8 @@ enum Phase {
     Checking(Attempt),
     /// A gate runs on the attempt.
     Gating(Gating),
+    /// The whole change is compared with where the run began.
+    Comparing(Judging),
     /// A gate runs on the whole change.
     Whole(Whole),
     /// A story that was done gets its boxes open again.
@@ -207,6 +213,7 @@ impl Phase {
             | Self::Beginning
             | Self::RecallingGates(_)
             | Self::Checking(_)
+            | Self::Comparing(_)
             | Self::Reopening(_)
             | Self::Ticking(_)
             | Self::Saving(_)
@@ -250,10 +257,12 @@ struct Stop {
     at_once: bool,
 }
 
-/// What a gate said about a checkpoint.
+/// What a gate said about a checkpoint or an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Unknown,
+    /// It did not run: no file in its paths was changed, so that what it said before still holds.
+    NotRun,
     /// An earlier process saw it pass on the same tree.
     Remembered,
     Green,
@@ -371,18 +380,17 @@ impl Machine {
             (Phase::Working(work), answer) => self.on_agent(work, answer),
             (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
             (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
-            (Phase::Baseline(baseline), Answer::GateEnded { result, duration }) => {
-                self.on_baseline_ended(baseline, &result, duration)
+            (Phase::Baseline(baseline), Answer::GateEnded(end)) => {
+                self.on_baseline_ended(baseline, &end)
             }
             (Phase::Checking(attempt), Answer::StoryChecked(check)) => {
                 self.on_checked(attempt, check)
             }
-            (Phase::Gating(gating), Answer::GateEnded { result, duration }) => {
-                self.on_gate_ended(gating, result, duration)
+            (Phase::Gating(gating), Answer::GateEnded(end)) => self.on_gate_ended(gating, end),
+            (Phase::Comparing(judging), Answer::Compared(touched)) => {
+                self.on_compared(judging, touched)
             }
-            (Phase::Whole(whole), Answer::GateEnded { result, duration }) => {
-                self.on_whole_ended(whole, result, duration)
-            }
+            (Phase::Whole(whole), Answer::GateEnded(end)) => self.on_whole_ended(whole, end),
             (Phase::RecallingGates(story), Answer::GatesRecalled { commit, green }) => {
                 self.on_gates_recalled(story, commit, &green)
             }

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use crate::settings::GateSettings;
 use crate::tamper::TamperPolicy;
+use crate::words::quoted;
 use ralph_base::ids::{AttemptId, AttemptNumber};
 use ralph_plan::change::{Change, Scenario, Story};
 
@@ -233,7 +234,16 @@ fn gates(gates: &[GateSettings]) -> String {
     }
     let lines: Vec<String> = gates
         .iter()
-        .map(|gate| format!("- {}: `{}`", gate.name, gate.run))
+        .map(|gate| {
+            let paths = gate.paths.as_ref();
+            let only = paths.map(|it| format!(" (only if you change {})", quoted(it.texts())));
+            format!(
+                "- {}: `{}`{}",
+                gate.name,
+                gate.run,
+                only.unwrap_or_default()
+            )
+        })
         .collect();
     format!(
         "## Checks\n\nThese commands are run after you, in the root of the repository, and each must exit with 0. \

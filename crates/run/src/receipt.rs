@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice};
-pub use crate::records::progress::{Commit as CommitReceipt, Warning as WarningReceipt};
+pub use crate::records::progress::{Commit as CommitReceipt, FlakyGate, Warning as WarningReceipt};
 use crate::records::state::RunState;
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 
@@ -73,6 +73,12 @@ pub struct Receipt {
     /// Gates that ran over the whole change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates_at_end: Vec<GateReceipt>,
+    /// Gates that passed after they had been red on the same tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flaky_gates: Vec<FlakyGate>,
+    /// Gates that judged none of the work, because no file in their paths was changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates_not_run: Vec<String>,
     /// What the user should know before deciding what to do with the work, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alerts: Vec<String>,
@@ -286,17 +292,32 @@ pub struct GateReceipt {
     /// How it failed: `exit code 1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
-    /// How long it took.
+    /// How long it took, at its last try.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The repair it ran after; 0 before the first.
     #[serde(skip_serializing_if = "is_zero")]
     pub repair: u32,
+    /// Its tries before on the same tree, all of them red; a gate that passed after them is flaky.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub red_tries: Vec<RedTryReceipt>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// A red try of a gate that ran again on the same tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct RedTryReceipt {
+    /// How it ended: `exit code 1`.
+    pub how: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The file with its output.
+    pub log: String,
 }
 
 /// The result of a gate.
@@ -312,6 +333,8 @@ pub enum GateVerdict {
     RedBefore,
     /// It checked nothing: its program is missing, or not executable.
     CannotRun,
+    /// It did not run: no file in its paths was changed.
+    NotRun,
     /// It did not end.
     Unknown,
 }

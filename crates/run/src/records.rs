@@ -3,6 +3,7 @@
 pub mod counts;
 pub mod event;
 pub(crate) mod file;
+mod gate_events;
 pub mod next;
 pub(crate) mod notes;
 pub(crate) mod notifier;

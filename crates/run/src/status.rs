@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome};
 use crate::records::next::{self, NextStep};
-use crate::records::progress::{Doing, Progress, StoryProgress};
+use crate::records::progress::{Doing, FlakyGate, Progress, StoryProgress};
 use crate::records::state::{Place, RunState};
 use crate::words::in_ms;
 use ralph_agents::agent_event::AgentEvent;
@@ -94,6 +94,10 @@ pub struct Status {
     pub changed_files: Option<usize>,
     /// What it may use.
     pub budget: BudgetLimits,
+    /// Gates that passed after they had been red on the same tree.
+    pub flaky_gates: Vec<FlakyGate>,
+    /// Gates that judged none of the work, because no file in their paths was changed.
+    pub gates_not_run: Vec<String>,
     /// What keeps the work from being verified by gates, in words.
     pub unverified: Option<String>,
     /// What the user should know before deciding what to do with the work, a line each.
@@ -240,6 +244,8 @@ impl Status {
             cost_is_partial: figures.cost_is_partial,
             changed_files: figures.changed_files,
             budget: header.map(|it| it.budget).unwrap_or_default(),
+            flaky_gates: progress.flaky_gates(),
+            gates_not_run: progress.gates_not_run(),
             unverified: progress.unverified(),
             alerts: progress.alerts(),
             warnings: figures.warnings,

@@ -41,6 +41,28 @@ pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) ->
     }
 }
 
+/// A place in an order: `first`, `second`, `11th`.
+pub fn ordinal(number: u32) -> String {
+    const WORDS: [&str; 10] = [
+        "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+        "tenth",
+    ];
+    let index = usize::try_from(number)
+        .unwrap_or(usize::MAX)
+        .wrapping_sub(1);
+    if let Some(word) = WORDS.get(index) {
+        return (*word).to_owned();
+    }
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// How long something took: `0.4s`, `12s`, `3m12s`, `1h05m`, `2d03h`.
 pub fn elapsed(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -103,4 +125,23 @@ pub(crate) fn uncommitted(tree: &TreeState) -> Option<String> {
         .map(|(count, what)| counted(*count, &format!("{what} file")))
         .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::ordinal;
+
+    #[test]
+    fn places_in_an_order_are_words_up_to_ten() {
+        let said: Vec<String> = [1, 2, 10, 11, 12, 13, 21, 22, 23, 111, 0]
+            .map(ordinal)
+            .into();
+        let want = [
+            "first", "second", "tenth", "11th", "12th", "13th", "21st", "22nd", "23rd", "111th",
+            "0th",
+        ];
+        assert_eq!(said, want);
+    }
 }

@@ -62,6 +62,7 @@ pub use journal::run_state::OpenRun;
 pub use journal::steps::{JournalHealth, StoryNote};
 pub use look::{Look, look, strays};
 pub use operations::begin::{BeginRequest, Begun};
+pub use operations::changed::CommittedPath;
 pub use operations::claims::NewBranch;
 pub use operations::finish::{FinishReport, PreparedFinish};
 pub use operations::moving::{BranchChange, Outline, PreparedMove};

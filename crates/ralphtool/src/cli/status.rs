@@ -290,6 +290,8 @@ fn facts(status: &Status, now: &Zoned) -> Vec<(&'static str, String)> {
     }
     let files = status.changed_files;
     facts.extend(files.map(|it| ("files", format!("{it} changed"))));
+    let not_run = words::gates_not_run(&status.gates_not_run);
+    facts.extend(not_run.map(|gates| ("not run", gates)));
     facts.extend(words::budget(&status.budget).map(|budget| ("budget", budget)));
     if status.warnings > 0 {
         let text = format!("{}; `ralphtool log last` shows them", status.warnings);

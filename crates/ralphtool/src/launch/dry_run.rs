@@ -153,6 +153,10 @@ struct Plan {
 struct PlannedGate {
     name: String,
     run: String,
+    retries: u32,
+    /// The patterns of files without which it does not run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -191,6 +195,8 @@ impl Plan {
                 .map(|it| PlannedGate {
                     name: it.name.clone(),
                     run: it.run.clone(),
+                    retries: it.retries,
+                    paths: it.path_texts(),
                 })
                 .collect(),
             budget: BudgetLimits::from(Budget::of_run(settings)),

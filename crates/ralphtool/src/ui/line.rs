@@ -11,7 +11,8 @@ use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishChoice, FinishFailed, GateFinished,
-    GateResult, Record, RepairStarted, RunStarted, StoryCompleted, StoryStarted, UndoneStep,
+    GateResult, GateRetried, Record, RepairStarted, RunStarted, StoryCompleted, StoryStarted,
+    UndoneStep,
 };
 use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
@@ -103,8 +104,17 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
                 (false, true) => " on the whole change",
                 (false, false) => "",
             };
-            talk(format!("gate `{}` runs{place}", clean(&it.gate)))
+            let again = match it.try_number {
+                1 => String::new(),
+                number => format!(", {} try", words::ordinal(number)),
+            };
+            talk(format!("gate `{}` runs{place}{again}", clean(&it.gate)))
         }
+        Event::GateNotRun(it) => {
+            let text = format!("gate `{}` {}", clean(&it.gate), words::NOT_RUN);
+            step(DIM, text)
+        }
+        Event::GateRetried(it) => gate_retried(it),
         Event::GateFinished(it) => gate_finished(it),
         Event::AttemptFailed(it) => attempt_failed(it),
         Event::Waiting { reason, until, .. } => {
@@ -282,14 +292,33 @@ fn story_completed(it: &StoryCompleted) -> Line {
     )
 }
 
+fn gate_retried(it: &GateRetried) -> Line {
+    let (gate, took) = (clean(&it.gate), words::elapsed(it.duration_ms));
+    let how = match &it.result {
+        GateResult::Passed => String::new(),
+        GateResult::Failed { how, .. } => format!(": {}", clean(how)),
+    };
+    let number = words::ordinal(it.try_number);
+    let text = format!("gate `{gate}` failed at the {number} try in {took}{how}; it runs again");
+    step(WARN, text)
+}
+
 fn gate_finished(it: &GateFinished) -> Line {
     let (gate, took) = (clean(&it.gate), words::elapsed(it.duration_ms));
     let place = if it.whole { " on the whole change" } else { "" };
+    let at = match it.tries {
+        1 => String::new(),
+        tries => format!(" at the {} try", words::ordinal(tries)),
+    };
     let how = match &it.result {
         GateResult::Passed if it.baseline => {
-            return talk(format!("gate `{gate}` passed on the checkpoint in {took}"));
+            return talk(format!(
+                "gate `{gate}` passed on the checkpoint{at} in {took}"
+            ));
         }
-        GateResult::Passed => return step(GOOD, format!("gate `{gate}` passed{place} in {took}")),
+        GateResult::Passed => {
+            return step(GOOD, format!("gate `{gate}` passed{place}{at} in {took}"));
+        }
         GateResult::Failed { how, .. } => clean(how),
     };
     if it.result.cannot_run() {
@@ -299,7 +328,10 @@ fn gate_finished(it: &GateFinished) -> Line {
         let text = format!("gate `{gate}` is red before the story begins ({how})");
         return alert(WARN, format!("{text}; it will not fail an attempt"));
     }
-    step(BAD, format!("gate `{gate}` failed{place} in {took}: {how}"))
+    step(
+        BAD,
+        format!("gate `{gate}` failed{place}{at} in {took}: {how}"),
+    )
 }
 
 fn attempt_failed(it: &AttemptFailed) -> Line {

@@ -88,6 +88,8 @@ fn totals(receipt: &Receipt) -> Vec<(&'static str, String)> {
     figures.extend(receipt.branch.as_deref().map(|it| ("branch", clean(it))));
     let gates = receipt.gates_at_end.iter();
     figures.extend(gates.map(|gate| ("at end", gate_line(gate))));
+    let not_run = words::gates_not_run(&receipt.gates_not_run);
+    figures.extend(not_run.map(|gates| ("not run", gates)));
     figures
 }
 
@@ -245,11 +247,17 @@ fn verdict(gate: &GateReceipt) -> String {
     let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
     let took = gate.duration_ms.map(words::elapsed);
     let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
+    let tries = u32::try_from(gate.red_tries.len()).map_or(u32::MAX, |red| red.saturating_add(1));
     match gate.verdict {
+        GateVerdict::Passed if tries > 1 => format!("{}{took}", words::flaky(tries)),
         GateVerdict::Passed => format!("passed{took}"),
+        GateVerdict::Failed if tries > 1 => {
+            format!("failed at the {} try{took}{how}", words::ordinal(tries))
+        }
         GateVerdict::Failed => format!("failed{took}{how}"),
         GateVerdict::RedBefore => format!("red before{how}"),
         GateVerdict::CannotRun => format!("cannot run{how}"),
+        GateVerdict::NotRun => words::NOT_RUN.to_owned(),
         GateVerdict::Unknown => "did not end".to_owned(),
     }
 }

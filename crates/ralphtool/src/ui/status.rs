@@ -71,7 +71,7 @@ impl Status {
                 self.current = it.usage;
                 self.settle();
             }
-            Event::GateFinished { .. } => self.doing = Doing::Nothing,
+            Event::GateRetried(_) | Event::GateFinished(_) => self.doing = Doing::Nothing,
             Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
             Event::Requested { request } => self.on_requested(*request, record.at),
             Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },

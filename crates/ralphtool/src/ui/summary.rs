@@ -88,6 +88,8 @@ impl<'a> Summary<'a> {
         figures.extend(cost.map(|cost| ("cost", cost)));
         let files = all.changed_files;
         figures.extend(files.map(|it| ("files", format!("{it} changed"))));
+        let not_run = words::gates_not_run(&self.progress.gates_not_run());
+        figures.extend(not_run.map(|gates| ("not run", gates)));
         if !self.branch.is_empty() {
             figures.push(("branch", self.branch_and_head()));
         }

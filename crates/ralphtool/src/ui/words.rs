@@ -12,7 +12,7 @@ pub(crate) use ralph_base::size::rounded as bytes;
 use ralph_run::records::event::{BudgetLimits, FinishChoice, RepairStarted, Request, Tries};
 pub(crate) use ralph_run::records::outcome::failure;
 use ralph_run::records::progress::{NO_GATES, Warning};
-pub(crate) use ralph_run::words::{cost, count, elapsed, tokens};
+pub(crate) use ralph_run::words::{cost, count, elapsed, ordinal, tokens};
 
 /// The mark of a story that is done, with or without a warning.
 pub(crate) const fn done_mark(is_doubtful: bool) -> &'static str {
@@ -135,6 +135,27 @@ pub(crate) fn repairs(number: u32) -> Option<String> {
 pub(crate) fn with_repairs(attempts: u32, number: u32) -> String {
     let parts = std::iter::once(attempts.to_string()).chain(repairs(number));
     parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What is said of a gate that passed after it had been red on the same tree.
+pub(crate) fn flaky(tries: u32) -> String {
+    format!("passed at the {} try (flaky)", ordinal(tries))
+}
+
+/// What is said of a gate with paths that did not run.
+pub(crate) const NOT_RUN: &str = "not run: no file in its paths changed";
+
+/// The gates that judged none of the work, because no file in their paths was changed.
+pub(crate) fn gates_not_run(gates: &[String]) -> Option<String> {
+    let names: Vec<String> = gates.iter().map(|gate| clean(gate)).collect();
+    match names.len() {
+        0 => None,
+        1 => Some(format!("gate `{}`: no file in its paths changed", names[0])),
+        _ => Some(format!(
+            "gates `{}`: no file in their paths changed",
+            names.join("`, `")
+        )),
+    }
 }
 
 /// What a finish does, as a name.

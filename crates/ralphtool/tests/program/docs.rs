@@ -118,6 +118,29 @@ const SITUATIONS: &[Situation] = &[
             said(&sandbox.run(&["loop", "--dry-run"]).ends_with(0))
         },
     ),
+    (
+        "! no gate ran, because no file in their paths was changed: the agent's word is the only check",
+        || {
+            let sandbox = retry();
+            let gate = "[[gate]]\nname = \"web\"\nrun = \"true\"\npaths = [\"web/**\"]\n";
+            sandbox.config_and("", gate);
+            said(&sandbox.run(&["loop", "--story", "1"]).ends_with(0))
+        },
+    ),
+    (
+        "! 1 flaky gate: `tests` passed at the second try, 2 times",
+        || {
+            let sandbox = retry();
+            let runs = sandbox.root.join("runs");
+            let runs = runs.display();
+            let gate = format!(
+                "[[gate]]\nname = \"tests\"\nretries = 1\nbaseline = false\n\
+             run = 'echo x >> {runs}; test $(( $(wc -l < {runs}) % 2 )) -eq 0'\n"
+            );
+            sandbox.config_and("", &gate);
+            said(&sandbox.run(&["loop"]))
+        },
+    ),
     ("gate `tests` failed: exit code 101", || {
         gated("baseline = false")
     }),

@@ -5,13 +5,13 @@ use crate::sandbox::{self, GOOD, Sandbox};
 use pretty_assertions::assert_eq;
 
 /// Each line of a file beside the repository.
-fn lines(sandbox: &Sandbox, name: &str) -> Vec<String> {
+pub(super) fn lines(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(sandbox.root.join(name)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// A sandbox with gates; `ROOT` in them is the sandbox's folder.
-fn gated(gates: &str) -> Sandbox {
+pub(super) fn gated(gates: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let gates = gates.replace("ROOT", &sandbox.root.display().to_string());
     sandbox.config_and("max_retries = 1", &gates);
@@ -19,7 +19,7 @@ fn gated(gates: &str) -> Sandbox {
     sandbox
 }
 
-fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
+pub(super) fn warned(sandbox: &Sandbox, code: &str) -> Vec<String> {
     let code = format!("{code}: ");
     let warnings = sandbox.warnings().into_iter();
     warnings
@@ -157,7 +157,7 @@ fn faces(sandbox: &Sandbox, code: i32) -> Vec<(&'static str, String)> {
 }
 
 /// The faces that are text, after this run: the closing words, and what the commands print.
-fn faces_of(sandbox: &Sandbox, run: &[&str], code: i32) -> Vec<(&'static str, String)> {
+pub(super) fn faces_of(sandbox: &Sandbox, run: &[&str], code: i32) -> Vec<(&'static str, String)> {
     let closing = sandbox.run(run).ends_with(code).stdout;
     let (_, closing) = closing.rsplit_once("`c`: ").unwrap();
     let mut faces = vec![("closing words", closing.to_owned())];

@@ -272,7 +272,7 @@ fn a_dry_run_for_a_program_is_one_object() {
             "branch": "ralph/c",
             "agents": ["mine"],
             "attempts_per_story": 2,
-            "gates": [{"name": "tests", "run": "true"}],
+            "gates": [{"name": "tests", "run": "true", "retries": 0}],
             "budget": {"usd": 5.0},
             "stories": [
                 {"id": "1", "title": "First", "open_tasks": 2},

@@ -32,6 +32,8 @@ mod everyday;
 mod fallback;
 mod faults;
 mod gates;
+mod gates_paths;
+mod gates_retries;
 mod guards;
 mod hostile;
 mod housekeeping;

@@ -246,21 +246,18 @@ fn a_reviewer_has_a_shell_only_where_it_cannot_write_with_it() {
 }
 
 #[test]
-fn a_later_process_of_an_attempt_adds_to_the_same_record_of_git() {
+fn a_later_process_of_an_attempt_adds_to_the_same_files() {
     let spec = with_work(|work| {
         let later = Work {
-            transcript: Path::new("/vault/2.1/round-2"),
+            prompt_file: Path::new("/vault/2.1/prompt-2.md"),
             ..work
         };
         let command = with_commands(&["box", "{git_trace}", "{prompt_file}"], None, None);
         command.process(later)
     })
     .unwrap();
-    assert_eq!(
-        spec.args,
-        ["/vault/2.1/git", "/vault/2.1/round-2/prompt.md"]
-    );
-    assert_eq!(spec.stdout, Path::new("/vault/2.1/round-2/stdout"));
+    assert_eq!(spec.args, ["/vault/2.1/git", "/vault/2.1/prompt-2.md"]);
+    assert_eq!(spec.stdout, Path::new("/vault/2.1/stdout"));
     let trace = EnvChange::set("GIT_TRACE2_EVENT", "/vault/2.1/git");
     assert!(spec.env.contains(&trace));
 }

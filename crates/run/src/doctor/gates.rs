@@ -27,6 +27,11 @@ pub struct GateHealth {
     pub name: String,
     /// The shell line.
     pub run: String,
+    /// How often it runs again while it is red.
+    pub retries: u32,
+    /// The patterns of files without which it does not run; empty where it always runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// The file of its program, where that is known before it runs.
     pub program: Option<PathBuf>,
     /// How it went; none where it did not run.
@@ -80,6 +85,8 @@ async fn examine(
     let mut health = GateHealth {
         name: gate.name.clone(),
         run: gate.run.clone(),
+        retries: gate.retries,
+        paths: gate.path_texts(),
         program: None,
         result: None,
         duration_ms: None,
@@ -142,10 +149,15 @@ fn not_yet(gate: &Gate, program: &str, may_be_built: bool) -> Finding {
 }
 
 fn shown(gate: &Gate) -> String {
-    if gate.name == gate.run {
-        return format!("`{}`", gate.run);
+    let mut shown = format!("`{}`", gate.run);
+    if gate.name != gate.run {
+        shown = format!("`{}`: {shown}", gate.name);
     }
-    format!("`{}`: `{}`", gate.name, gate.run)
+    let extras = gate.extras().into_iter();
+    std::iter::once(shown)
+        .chain(extras)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What a gate that ran says.

@@ -4,22 +4,23 @@ use std::error::Error;
 use std::path::Path;
 
 use super::gate_run::{GateEnd, GateRunning};
-use super::passed_gates::PassedGates;
+use super::passed_gates::{JudgedContent, PassedGates};
 use super::step::{NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
 use super::{Engine, EngineError, Running, chain, gate_logs};
 use crate::gate::process::{GateProcess, process_of};
-use crate::machine::{Answer, GateRequest, Ground, Ticket};
+use crate::machine::{self, Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
 use crate::words::quoted;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
+use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_process::{EnvChange, ProcessSpec, RUN_VARIABLE, RunningProcess};
 use ralph_vault::error::Notice;
 use ralph_vault::journal::reopening::Reopening;
-use ralph_vault::{self as vault, AtCheckpoint, Attempt, GateOnCheckpoint};
+use ralph_vault::{self as vault, AtCheckpoint, Attempt, Changed, GateOnCheckpoint};
 
 impl Engine {
     /// Says which gates are known to pass on the checkpoint a story starts from.
@@ -39,13 +40,51 @@ impl Engine {
             .vault()?
             .checkpoint_tree()
             .map_err(|error| StepError::vault("could not start an attempt", &error))?;
-        let passed = PassedGates::of(self.vault()?.vault_folder()).passed_on(&tree);
+        let vault = self.vault()?;
+        let passed = PassedGates::of(vault.vault_folder());
+        let mut content = JudgedContent::of(vault, tree);
         let gates = self.policy().gates.iter().enumerate();
-        let green = gates.filter(|(_, gate)| passed.contains(&gate.run));
+        let green = gates.filter(|(_, gate)| {
+            let content = content.id(gate);
+            content.is_some_and(|id| passed.passed_on(&id).contains(&gate.run))
+        });
         Ok(Answer::GatesRecalled {
             commit,
             green: green.map(|(index, _)| index).collect(),
         })
+    }
+
+    /// The gates that have paths in which the whole change changed files.
+    pub(super) fn compare_with_start(&self) -> Result<Answer, StepError> {
+        let changed = self.vault()?.changed_since_begin().map_err(|error| {
+            StepError::vault("could not find out what the change has changed", &error)
+        })?;
+        let touched = self.touched_gates(&self.run.change, &changed);
+        Ok(Answer::Compared(touched))
+    }
+
+    /// The gates that have paths in which an attempt changed files.
+    pub(super) fn touched_by_attempt(&self, change: &Change, changed: &Changed) -> Vec<usize> {
+        let paths = changed.paths.iter().map(|it| it.path.clone());
+        let modules = changed.uncommitted_modules.iter();
+        let paths = paths.chain(modules.chain(&changed.new_repositories).cloned());
+        self.touched_gates(change, &paths.collect::<Vec<_>>())
+    }
+
+    /// The gates that have paths of which one was changed; task files do not count, because every
+    /// attempt changes them.
+    fn touched_gates(&self, change: &Change, changed: &[String]) -> Vec<usize> {
+        let task_files = change.task_files.iter();
+        let task_files: Vec<String> = task_files.map(|it| self.shown_path(&it.path)).collect();
+        let gates = self.policy().gates.iter().enumerate();
+        let touched = gates.filter(|(_, gate)| {
+            let Some(paths) = &gate.paths else {
+                return false;
+            };
+            let mut changed = changed.iter();
+            changed.any(|path| !task_files.contains(path) && paths.matches(path))
+        });
+        touched.map(|(place, _)| place).collect()
     }
 
     /// Whether gates judge every attempt.
@@ -74,14 +113,12 @@ impl Engine {
         request: GateRequest,
     ) -> Result<(), StepError> {
         let gate = self.gate(&request)?;
-        if request.ground != Ground::Attempt {
+        if request.ground == Ground::Attempt {
+            self.prepare_tree_for(&gate, &request).await?;
+        } else {
             let started = self.take_session::<AtCheckpoint>()?.start_gate();
             let started = started.map(|session| (session, ()));
             self.put_session("could not write to the journal", started)?;
-        } else if gate.keep_changes {
-            // What the gates before it changed is not its doing.
-            let restored = self.session::<Attempt>()?.undo_gate_changes();
-            self.report_restore(restored).await?;
         }
         if let Some(state) = &mut self.vault_state {
             state.invalidate_scan();
@@ -97,6 +134,28 @@ impl Engine {
         })?;
         let gate = GateRunning::new(ticket, request, GateProcess::new(process, gate.timeout.0));
         self.running = Some(Running::Gate(Box::new(gate)));
+        Ok(())
+    }
+
+    /// Makes the tree of an attempt what a try of a gate is to see.
+    async fn prepare_tree_for(
+        &mut self,
+        gate: &Gate,
+        request: &GateRequest,
+    ) -> Result<(), StepError> {
+        if request.try_number > 1 {
+            let restored = self.session::<Attempt>()?.undo_gate_try();
+            return self.report_restore(restored).await;
+        }
+        if gate.keep_changes {
+            // What the gates before it changed is not its doing.
+            let restored = self.session::<Attempt>()?.undo_gate_changes();
+            self.report_restore(restored).await?;
+        }
+        if gate.retries > 0 {
+            let started = self.session::<Attempt>()?.start_gate_tries();
+            self.report_restore(started.map(|()| Vec::new())).await?;
+        }
         Ok(())
     }
 
@@ -140,14 +199,16 @@ impl Engine {
 
     async fn verdict_of(&mut self, end: GateEnd) -> Result<Answer, StepError> {
         let mut result = end.result?;
+        let mut touched = Vec::new();
         let gate = self.gate(&end.request)?;
         match end.request.ground {
             Ground::Checkpoint | Ground::Whole => {
                 let restored = self.take_session::<GateOnCheckpoint>()?.restore();
                 let notices = self.put_session(NOT_UNDONE, restored)?;
                 self.warn(notices).await?;
-                if result == GateResult::Passed {
-                    self.remember(&[gate.run]);
+                // That a flaky gate passed in the end says little of the next time.
+                if result == GateResult::Passed && end.request.try_number == 1 {
+                    self.remember(&[gate]);
                 }
             }
             Ground::Attempt if gate.keep_changes => {
@@ -159,16 +220,18 @@ impl Engine {
                         cannot_run: false,
                     };
                 }
-                let accepted = self.session::<Attempt>()?.accept_gate_changes();
-                self.report_restore(accepted.map(|()| Vec::new())).await?;
+                let changed = self.session::<Attempt>()?.accept_gate_changes();
+                let changed = changed.map_err(|error| StepError::vault(NOT_UNDONE, &error))?;
+                touched = self.touched_gates(&self.run.change, &changed);
             }
             // A later gate may need what this one built; it goes before the commit.
             Ground::Attempt => {}
         }
-        Ok(Answer::GateEnded {
+        Ok(Answer::GateEnded(machine::GateEnd {
             result,
             duration: end.duration,
-        })
+            touched,
+        }))
     }
 
     /// Repairs the plan after a gate whose changes are kept: it may lay the task file out again, but
@@ -199,15 +262,20 @@ impl Engine {
     }
 
     /// Remembers that gates passed on the checkpoint. Not to know costs a run of them, no more.
-    pub(super) fn remember(&self, runs: &[String]) {
-        if runs.is_empty() {
+    pub(super) fn remember(&self, gates: &[Gate]) {
+        if gates.is_empty() {
             return;
         }
-        if let Ok(vault) = self.vault()
-            && let Ok((_, tree)) = vault.checkpoint_tree()
-        {
-            let _ = PassedGates::of(vault.vault_folder()).remember(&tree, runs);
-        }
+        let Ok(vault) = self.vault() else {
+            return;
+        };
+        let Ok((_, tree)) = vault.checkpoint_tree() else {
+            return;
+        };
+        let mut content = JudgedContent::of(vault, tree);
+        let judged = gates.iter();
+        let judged = judged.filter_map(|gate| Some((content.id(gate)?, gate.run.clone())));
+        let _ = PassedGates::of(vault.vault_folder()).remember(judged);
     }
 
     /// Opens the boxes of a story that is done again.

@@ -10,14 +10,14 @@ use super::tampering::lost_tasks;
 use super::task_watch::TaskWatch;
 use super::vault_state::{VaultState, wrong_state};
 use super::{End, Engine, EngineError, Running, chain};
-use crate::machine::{self, Answer, Effect, Step, StoryView, Ticket};
+use crate::machine::{self, Answer, Effect, SaveRequest, Step, StoryView, Ticket};
+use crate::policy::Gate;
 use crate::records::event::{Event, FinishChoice, TaskOutline};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
 use ralph_plan::tasks::{Task, TaskState};
 use ralph_vault::error::Notice;
-use ralph_vault::journal::steps::StoryNote;
 use ralph_vault::{
     AfterRecovery, Attempt, BeginRequest, Failed, FinishFailed, FinishReport, Parked, Setback,
     Settled,
@@ -68,9 +68,10 @@ impl Engine {
                 self.run_gate(ticket, request).await?;
                 return Ok(None);
             }
+            Step::CompareWithStart => self.compare_with_start()?,
             Step::Reopen(reopening) => self.reopen(reopening).await?,
             Step::TickStory(story) => self.tick_story(&story).await?,
-            Step::Save(story) => self.save(story).await?,
+            Step::Save(request) => self.save(request).await?,
             Step::Park(setback) => self.park(setback).await?,
             Step::Restore => self.restore().await?,
             Step::AskFinish if self.user.is_some() => return Ok(None),
@@ -143,11 +144,13 @@ impl Engine {
             StepError::vault("could not find out what the attempt changed", &error)
         })?;
         let changed_files = changed.count;
+        let touched = self.touched_by_attempt(&base, &changed);
         let tamper = self.findings(&base, &check, watch, changed);
         Ok(Answer::StoryChecked(machine::StoryCheck {
             lost: lost_tasks(&check),
             still_open: check.still_open,
             changed_files,
+            touched,
             tamper,
         }))
     }
@@ -166,14 +169,14 @@ impl Engine {
         Ok(Answer::Ticked(tasks))
     }
 
-    async fn save(&mut self, story: StoryNote) -> Result<Answer, StepError> {
-        let passed = self.policy().gates.iter();
-        let passed = passed.filter(|gate| story.gates.contains(&gate.name));
-        let passed: Vec<String> = passed.map(|gate| gate.run.clone()).collect();
-        let saved = self.take_session::<Attempt>()?.save(&story);
+    async fn save(&mut self, request: SaveRequest) -> Result<Answer, StepError> {
+        let gates = &self.policy().gates;
+        let green = request.green.iter().filter_map(|gate| gates.get(*gate));
+        let green: Vec<Gate> = green.cloned().collect();
+        let saved = self.take_session::<Attempt>()?.save(&request.note);
         let report = self.put_session("could not write the checkpoint commit", saved)?;
         self.warn(report.notices).await?;
-        self.remember(&passed);
+        self.remember(&green);
         Ok(Answer::Saved {
             commit: report.commit,
             changed_files: report.changed_files,

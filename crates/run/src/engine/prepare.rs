@@ -12,7 +12,7 @@ use super::branch_name::branch_name;
 use super::entry::StartMode;
 use super::repair::{OpenVault, other_plan, other_run};
 use super::spent_so_far::spent_so_far;
-use super::work_start::gates_at_work_start;
+use super::work_start::work_start;
 use super::{End, Engine, EngineError, RecordSink, gate_logs};
 use crate::failure::Failure;
 use crate::gate::{self, GatePlace};
@@ -180,13 +180,15 @@ impl Checked {
         let policy = policy(run);
         preface.extend(warnings(run, &policy));
         let resumed = resumption.is_some();
+        let start = work_start(checkpoints, &run.change.name, &id);
         let machine = Machine::new(Setup {
             roster: Roster::of(&run.settings, &run.change.name),
             change: run.change.name.clone(),
             policy,
             gate_logs: gate_logs(checkpoints, &id).to_string_lossy().into_owned(),
             resumed: resumption,
-            began: gates_at_work_start(checkpoints, &run.change.name, &id),
+            began: start.gates,
+            continues_work: start.has_earlier_work,
         });
         Ok(Some(Self {
             id,

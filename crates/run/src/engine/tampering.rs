@@ -40,7 +40,7 @@ impl Engine {
     }
 
     /// A path as the checks name it: from the top of the work tree, or whole where it is elsewhere.
-    fn shown_path(&self, path: &Path) -> String {
+    pub(super) fn shown_path(&self, path: &Path) -> String {
         let inside = self.repository.path_in_tree(path);
         inside.unwrap_or_else(|| path.to_string_lossy().into_owned())
     }

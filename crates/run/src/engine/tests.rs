@@ -92,6 +92,7 @@ fn machine() -> Machine {
         gate_logs: String::new(),
         resumed: None,
         began: BTreeMap::new(),
+        continues_work: false,
     })
 }
 
@@ -106,6 +107,7 @@ async fn a_gate_is_a_shell_line_with_one_log() {
         gate: 0,
         name: "2.1-1".to_owned(),
         ground: Ground::Attempt,
+        try_number: 1,
     };
     let logs = Path::new("/vault");
     let spec = engine.gate_process(&settings.gates.value[0], &request, logs);

@@ -10,14 +10,19 @@ use ralph_base::ids::RunId;
 use ralph_vault::Vault;
 use ralph_vault::gc::policy::Standing;
 
-/// The gates of earlier runs whose work a run of the change goes on from, and whether each was red
-/// where they began. `run` is the one that is prepared.
-pub(super) fn gates_at_work_start(
-    checkpoints: &Vault,
-    change: &str,
-    run: &RunId,
-) -> BTreeMap<String, bool> {
-    let mut gates = BTreeMap::new();
+/// What is known of where the work on a change began.
+#[derive(Debug, Default)]
+pub(super) struct WorkStart {
+    /// The gates of earlier runs whose work a run goes on from, and whether each was red where they
+    /// began.
+    pub(super) gates: BTreeMap<String, bool>,
+    /// Those runs have completed stories.
+    pub(super) has_earlier_work: bool,
+}
+
+/// Looks for the start of the work on a change; `run` is the one that is prepared.
+pub(super) fn work_start(checkpoints: &Vault, change: &str, run: &RunId) -> WorkStart {
+    let mut start = WorkStart::default();
     // What cannot be read is not known: the gates are asked again.
     let runs = checkpoints.past_runs().unwrap_or_default();
     let earlier = runs.iter().position(|past| past.run == *run);
@@ -34,10 +39,13 @@ pub(super) fn gates_at_work_start(
             break;
         }
         for gate in progress.header.iter().flat_map(|header| &header.gates) {
-            gates.insert(gate.clone(), progress.red_before.contains(gate));
+            let was_red = progress.red_before.contains(gate);
+            start.gates.insert(gate.clone(), was_red);
         }
+        let mut stories = progress.stories.iter();
+        start.has_earlier_work |= stories.any(|story| !story.commits.is_empty());
     }
-    gates
+    start
 }
 
 fn has_done_all(progress: &Progress) -> bool {

@@ -87,7 +87,9 @@ impl Page {
              Exit code 0 passes; anything else fails the attempt, and the output is given to the next\n\
              one. A gate that was red before the story began does not count (`baseline = true`). With\n\
              `when = \"end\"` it runs once, over the whole change. What it changes in the tree is undone,\n\
-             unless `keep_changes = true` says that it is part of the work, as with a formatter.",
+             unless `keep_changes = true` says that it is part of the work, as with a formatter.\n\
+             `retries = 1` runs a red gate again, to find out whether it is flaky; with `paths = [\"src/**\"]`\n\
+             it runs only when such files were changed.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {
             let none = "No command that tests this repository was found. Without a gate, the agent's word is the only\n\

@@ -1,10 +1,9 @@
 //! What the gates said of the checkpoint an attempt starts from: what was red before is not its
 //! doing.
 
-use std::time::Duration;
-
+use super::gate_run::GateRun;
 use super::held::Held;
-use super::io::{Ground, Step};
+use super::io::{GateEnd, Ground, Step};
 use super::stories::Current;
 use super::verdict::how_and_tail;
 use super::{Machine, Phase, Verdict};
@@ -15,7 +14,7 @@ use crate::records::event::{GateResult, Outcome};
 #[derive(Debug)]
 pub(super) struct Baseline {
     story: Box<Current>,
-    gate: usize,
+    run: GateRun,
 }
 
 /// The verdicts on a checkpoint.
@@ -72,7 +71,7 @@ impl CheckpointVerdicts {
         self.at = Some(commit.to_owned());
         let all = self.verdicts.iter_mut().zip(verdicts).zip(gates);
         for ((verdict, new), gate) in all {
-            if gate.when == When::Story {
+            if gate.when == When::Story && *new != Verdict::NotRun {
                 *verdict = *new;
             }
         }
@@ -135,17 +134,15 @@ impl Machine {
             return self.hold(Held::Attempt(story));
         }
         let attempt = self.next_attempt(&story.view.id);
-        self.run_gate(&attempt, 0, gate, Ground::Checkpoint);
-        Phase::Baseline(Baseline { story, gate })
+        let run = self.run_gate(&attempt, 0, gate, Ground::Checkpoint);
+        Phase::Baseline(Baseline { story, run })
     }
 
     pub(super) fn on_baseline_ended(
         &mut self,
-        baseline: Baseline,
-        result: &GateResult,
-        duration: Duration,
+        Baseline { story, mut run }: Baseline,
+        end: &GateEnd,
     ) -> Phase {
-        let Baseline { story, gate } = baseline;
         let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
@@ -157,18 +154,20 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.leave_and_end(*story, used_up.into());
         }
-        let id = &story.view.id;
-        self.announce_gate(id, gate, Ground::Checkpoint, result.clone(), duration);
+        if self.retry_gate(&mut run, end) {
+            return Phase::Baseline(Baseline { story, run });
+        }
+        self.announce_gate(&run, end);
         if let GateResult::Failed {
             how,
             tail,
             cannot_run: true,
-        } = result
+        } = &end.result
         {
-            let (gate, reason) = (self.gate_name(gate), how_and_tail(how, tail));
+            let (gate, reason) = (self.gate_name(run.gate), how_and_tail(how, tail));
             return self.leave_and_end(*story, Outcome::GateBroken { gate, reason });
         }
-        self.checkpoint_verdicts.verdicts[gate] = Verdict::of(result);
+        self.checkpoint_verdicts.verdicts[run.gate] = Verdict::of(&end.result);
         self.next_baseline(story)
     }
 }

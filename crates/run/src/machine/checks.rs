@@ -1,92 +1,49 @@
 //! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
 
-use std::time::Duration;
-
-use super::io::{GateRequest, Ground, Step, StoryCheck};
+use super::gate_run::GateRun;
+use super::io::{GateEnd, Ground, SaveRequest, Step, StoryCheck};
 use super::session::Attempt;
 use super::user::STORY_DONE;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
-use crate::records::event::{
-    Event, FailureKind, GateFinished, GateResult, GateStarted, Outcome, StoryCompleted,
-};
+use crate::records::event::{Event, FailureKind, GateResult, Outcome, StoryCompleted};
 use crate::tamper::{Finding, Severity};
-use crate::words::{in_ms, quoted};
-use ralph_base::ids::{AttemptId, StoryId};
+use crate::words::quoted;
+use ralph_base::ids::AttemptId;
 use ralph_vault::journal::steps::StoryNote;
+
+/// A promised attempt that gates judge.
+#[derive(Debug)]
+pub(super) struct Judged {
+    attempt: Attempt,
+    check: StoryCheck,
+    verdicts: Verdicts,
+}
+
+/// What the gates said so far, in order.
+#[derive(Debug, Default)]
+struct Verdicts {
+    gates: Vec<Verdict>,
+    /// Places of gates that passed, but not at their first try.
+    flaky: Vec<usize>,
+}
 
 /// A promised attempt whose gates run.
 #[derive(Debug)]
 pub(super) struct Gating {
-    attempt: Attempt,
-    check: StoryCheck,
-    /// What the gates before this one said.
-    verdicts: Vec<Verdict>,
+    judged: Judged,
+    run: GateRun,
 }
 
 /// An attempt that passed everything.
 #[derive(Debug)]
 pub(super) struct Verified {
     attempt: Attempt,
-    verdicts: Vec<Verdict>,
+    verdicts: Verdicts,
 }
 
 impl Machine {
-    /// Runs a gate on what an attempt did, or will begin with; `repair` counts its repairs so far.
-    pub(super) fn run_gate(
-        &mut self,
-        attempt: &AttemptId,
-        repair: u32,
-        gate: usize,
-        ground: Ground,
-    ) {
-        let suffix = match (ground, repair) {
-            (Ground::Checkpoint, _) => "-baseline".to_owned(),
-            (Ground::Whole, _) => "-end".to_owned(),
-            (Ground::Attempt, 0) => String::new(),
-            (Ground::Attempt, repair) => format!("-repair-{repair}"),
-        };
-        let name = format!("{attempt}-{}{suffix}", gate + 1);
-        self.announce(Event::GateStarted(GateStarted {
-            story: attempt.story.clone(),
-            gate: self.gate_name(gate),
-            baseline: ground == Ground::Checkpoint,
-            whole: ground == Ground::Whole,
-            log: format!("{}/{name}.log", self.setup.gate_logs),
-        }));
-        self.request(Step::RunGate(GateRequest {
-            story: attempt.story.clone(),
-            gate,
-            name,
-            ground,
-        }));
-        self.watch_gate();
-    }
-
-    pub(super) fn announce_gate(
-        &mut self,
-        story: &StoryId,
-        gate: usize,
-        ground: Ground,
-        result: GateResult,
-        duration: Duration,
-    ) {
-        let event = Event::GateFinished(GateFinished {
-            story: story.clone(),
-            gate: self.gate_name(gate),
-            baseline: ground == Ground::Checkpoint,
-            whole: ground == Ground::Whole,
-            result,
-            duration_ms: in_ms(duration),
-        });
-        self.announce(event);
-    }
-
-    pub(super) fn gate_name(&self, gate: usize) -> String {
-        self.policy().gates[gate].name.clone()
-    }
-
     pub(super) fn on_checked(&mut self, attempt: Attempt, check: StoryCheck) -> Phase {
         self.report_tampering(&attempt.id, &check.tamper);
         if self.stop.is_some() {
@@ -101,10 +58,10 @@ impl Machine {
         if let Some((kind, reason)) = self.policy().tamper.failure(&check.tamper) {
             return self.fail(attempt, AttemptFailure::new(kind, reason));
         }
-        self.next_gate(Gating {
+        self.next_gate(Judged {
             attempt,
             check,
-            verdicts: Vec::new(),
+            verdicts: Verdicts::default(),
         })
     }
 
@@ -125,73 +82,94 @@ impl Machine {
         }
     }
 
-    fn next_gate(&mut self, mut gating: Gating) -> Phase {
-        let gates = self.setup.policy.gates.iter();
-        let is_later = |gate: &&Gate| gate.when == When::End;
-        let later = gates.skip(gating.verdicts.len()).take_while(is_later);
-        gating.verdicts.extend(later.map(|_| Verdict::Unknown));
-        let gate = gating.verdicts.len();
-        if gate == self.policy().gates.len() {
-            return self.on_gates_done(gating);
+    fn next_gate(&mut self, mut judged: Judged) -> Phase {
+        loop {
+            let place = judged.verdicts.gates.len();
+            let Some(gate) = self.policy().gates.get(place) else {
+                return self.on_gates_done(judged);
+            };
+            let verdict = match gate.when {
+                When::End => Verdict::Unknown,
+                When::Story if is_due(gate, place, &judged.check.touched) => {
+                    let (id, repairs) = (&judged.attempt.id, judged.attempt.session.repairs);
+                    let run = self.run_gate(id, repairs, place, Ground::Attempt);
+                    return Phase::Gating(Gating { judged, run });
+                }
+                When::Story => {
+                    let story = &judged.attempt.id.story;
+                    self.announce_not_run(story, place, Ground::Attempt);
+                    Verdict::NotRun
+                }
+            };
+            judged.verdicts.gates.push(verdict);
         }
-        let repair = gating.attempt.session.repairs;
-        self.run_gate(&gating.attempt.id, repair, gate, Ground::Attempt);
-        Phase::Gating(gating)
     }
 
     pub(super) fn on_gate_ended(
         &mut self,
-        mut gating: Gating,
-        result: GateResult,
-        duration: Duration,
+        Gating {
+            mut judged,
+            mut run,
+        }: Gating,
+        end: GateEnd,
     ) -> Phase {
-        let gate = gating.verdicts.len();
+        let gate = run.gate;
         let overrun = self.unwatch_gate();
-        let story = gating.attempt.id.story.clone();
-        self.announce_gate(&story, gate, Ground::Attempt, result.clone(), duration);
+        // A gate that was red and whose program is gone now checks nothing.
+        let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
+        let is_red_as_before = was_red && end.result.is_red();
+        let is_over = self.stop.is_some() || self.skip || overrun.is_some();
+        if !is_over && !is_red_as_before && self.retry_gate(&mut run, &end) {
+            return Phase::Gating(Gating { judged, run });
+        }
+        self.announce_gate(&run, &end);
         if self.stop.is_some() {
-            return self.fail(gating.attempt, AttemptFailure::stopped());
+            return self.fail(judged.attempt, AttemptFailure::stopped());
         }
         if self.skip {
-            return self.fail(gating.attempt, AttemptFailure::skipped());
+            return self.fail(judged.attempt, AttemptFailure::skipped());
         }
         if let Some(used_up) = overrun {
-            return self.fail(gating.attempt, AttemptFailure::budget(used_up.reason));
+            return self.fail(judged.attempt, AttemptFailure::budget(used_up.reason));
         }
-        gating.verdicts.push(Verdict::of(&result));
-        // A gate that was red and whose program is gone now checks nothing.
-        let is_red = result.is_red();
-        let GateResult::Failed { how, tail, .. } = result else {
-            return self.next_gate(gating);
+        judged.verdicts.gates.push(Verdict::of(&end.result));
+        judged.check.touched.extend(end.touched);
+        let GateResult::Failed { how, tail, .. } = end.result else {
+            judged.verdicts.flaky.extend(run.is_retry().then_some(gate));
+            return self.next_gate(judged);
         };
         let name = self.gate_name(gate);
-        if self.checkpoint_verdicts.verdicts[gate] == Verdict::Red && is_red {
+        if is_red_as_before {
             self.warn(
                 "red_before",
                 format!("gate `{name}` is red ({how}), as it was before the attempt"),
             );
-            return self.next_gate(gating);
+            return self.next_gate(judged);
         }
         if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
             // Asked again now, it would tell what attempts broke beside the tree for red before.
+            let (tree, outside) = match self.policy().gates[gate].paths {
+                None => ("the tree", ""),
+                Some(_) => ("the files in its paths", ", a file outside its paths,"),
+            };
             let message = format!(
-                "gate `{name}` passed earlier on the tree this attempt began with, so it was not \
-                 run there again; if it is red there too, the cause is a file that git ignores \
-                 or a file outside the repository"
+                "gate `{name}` passed earlier on {tree} this attempt began with, so it was not \
+                 run there again; if it is red there too, the cause is a file that git ignores\
+                 {outside} or a file outside the repository"
             );
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
         }
-        let failure = AttemptFailure::gate(&name, &how, &tail);
-        self.fail(gating.attempt, failure)
+        let failure = AttemptFailure::gate(&name, &run.how(&how), &tail);
+        self.fail(judged.attempt, failure)
     }
 
-    fn on_gates_done(&mut self, gating: Gating) -> Phase {
-        let Gating {
+    fn on_gates_done(&mut self, judged: Judged) -> Phase {
+        let Judged {
             attempt,
             check,
             verdicts,
-        } = gating;
+        } = judged;
         if self.policy().strict_tasks && !check.still_open.is_empty() {
             let reason = format!("tasks are not ticked: {}", quoted(&check.still_open));
             return self.fail(attempt, AttemptFailure::new(FailureKind::Tasks, reason));
@@ -219,17 +197,22 @@ impl Machine {
                 format!("the agent did not tick its tasks; ralphtool ticked them: {tasks}"),
             );
         }
-        let gates = self.policy().gates.iter().zip(&verified.verdicts);
-        let passed = gates
+        let Verdicts { gates, flaky } = &verified.verdicts;
+        let passed = gates.iter().enumerate();
+        let passed: Vec<usize> = passed
             .filter(|(_, verdict)| **verdict == Verdict::Green)
-            .map(|(gate, _)| gate.name.clone())
+            .map(|(gate, _)| gate)
             .collect();
+        let green = passed.iter().copied().filter(|gate| !flaky.contains(gate));
         let attempt = &verified.attempt;
-        self.request(Step::Save(StoryNote {
-            id: attempt.id.story.clone(),
-            title: attempt.story.view.title.clone(),
-            attempts: attempt.id.attempt.0,
-            gates: passed,
+        self.request(Step::Save(SaveRequest {
+            note: StoryNote {
+                id: attempt.id.story.clone(),
+                title: attempt.story.view.title.clone(),
+                attempts: attempt.id.attempt.0,
+                gates: passed.iter().map(|gate| self.gate_name(*gate)).collect(),
+            },
+            green: green.collect(),
         }));
         Phase::Saving(verified)
     }
@@ -248,13 +231,13 @@ impl Machine {
         // The gates just judged this very tree: that is the next story's baseline.
         let gates = &self.setup.policy.gates;
         self.checkpoint_verdicts
-            .judged(&commit, &verified.verdicts, gates);
-        for (gate, verdict) in verified.verdicts.iter().enumerate() {
+            .judged(&commit, &verified.verdicts.gates, gates);
+        for (gate, verdict) in verified.verdicts.gates.iter().enumerate() {
             match verdict {
                 Verdict::Green => self.note_work(gate, false),
                 Verdict::Red => self.note_work(gate, true),
                 // A gate at the end has not judged it yet.
-                Verdict::Unknown | Verdict::Remembered => {}
+                Verdict::Unknown | Verdict::NotRun | Verdict::Remembered => {}
             }
         }
         self.retries_used
@@ -287,4 +270,9 @@ impl Machine {
         }
         self.read_backlog()
     }
+}
+
+/// Whether a gate has to run where the gates with these places have paths in which files were changed.
+pub(super) fn is_due(gate: &Gate, place: usize, touched: &[usize]) -> bool {
+    gate.paths.is_none() || touched.contains(&place)
 }

@@ -66,12 +66,14 @@ pub enum Step {
     },
     /// Run a gate; answered by `GateEnded`.
     RunGate(GateRequest),
+    /// Compare the checkpoint with where the run began; answered by `Compared`.
+    CompareWithStart,
     /// Open the boxes of a story that is done again, in a commit; answered by `Reopened`.
     Reopen(Reopening),
     /// Tick the boxes the agent left open; answered by `Ticked`.
     TickStory(StoryId),
     /// Write the checkpoint commit of a story; answered by `Saved`.
-    Save(StoryNote),
+    Save(SaveRequest),
     /// Put the whole attempt into the vault; answered by `Parked`.
     Park(Setback),
     /// Bring the tree back to the checkpoint; answered by `Restored`.
@@ -120,6 +122,18 @@ pub struct GateRequest {
     pub name: String,
     /// What it judges.
     pub ground: Ground,
+    /// Which try on the same tree it is, from 1: what the try before changed is undone first.
+    pub try_number: u32,
+}
+
+/// A story that is to be saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaveRequest {
+    /// What its commit says.
+    pub note: StoryNote,
+    /// Gates that passed at their first try, by their places in the policy: of a flaky one nothing is
+    /// remembered for its tree.
+    pub green: Vec<usize>,
 }
 
 /// One thing that happened.
@@ -155,10 +169,10 @@ pub enum Answer {
     /// The task file after the attempt.
     StoryChecked(StoryCheck),
     /// The gate and everything it started are gone.
-    GateEnded {
-        result: GateResult,
-        duration: Duration,
-    },
+    GateEnded(GateEnd),
+    /// Gates that have paths in which the checkpoint differs from where the run began, by their places
+    /// in the policy.
+    Compared(Vec<usize>),
     /// The checkpoint, and the gates that are known to pass on it.
     GatesRecalled { commit: String, green: Vec<usize> },
     /// The story has open tasks again, in this commit.
@@ -374,6 +388,8 @@ pub struct StoryCheck {
     pub still_open: Vec<String>,
     /// Paths the attempt changed, the task file not counted.
     pub changed_files: usize,
+    /// Gates that have paths in which the attempt changed files, by their places in the policy.
+    pub touched: Vec<usize>,
     /// What the attempt changed that it should not have.
     pub tamper: Vec<Finding>,
 }
@@ -387,6 +403,16 @@ pub enum AgentExit {
     Signal(i32),
     /// Because the machine asked for it.
     StoppedByUs,
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateEnd {
+    pub result: GateResult,
+    pub duration: Duration,
+    /// Where what it changed is kept: gates that have paths in which the attempt has now changed files,
+    /// by their places in the policy.
+    pub touched: Vec<usize>,
 }
 
 /// Everything known about an agent once nothing of it runs any more.

@@ -9,11 +9,11 @@ use super::*;
 use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
 use crate::records::event::{
     AttemptContinued, AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult,
-    GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
+    GateRetried, GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
     StoryStarted, WIRE_VERSION,
 };
 use crate::records::progress::Progress;
-use crate::settings::TamperCheck;
+use crate::settings::{PathPatterns, TamperCheck};
 use crate::tamper::{Finding, Severity, TamperPolicy};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
@@ -95,7 +95,8 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Keep)
     ];
     let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish, 0_u32..4);
-    let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
+    let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
+    let gates = prop::collection::vec(gate.prop_map(any_gate), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
         seconds(1..20_000),
@@ -121,7 +122,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             max_retries: rules.2,
             repairs: rules.4,
             on_finish: rules.3,
-            gates: gates.into_iter().enumerate().map(any_gate).collect(),
+            gates: gates.into_iter().enumerate().map(named).collect(),
             idle_timeout: times.0,
             total_timeout: times.1,
             max_wait: times.2,
@@ -152,11 +153,20 @@ fn odd_answer(pick: u8, ticket: Ticket) -> Input {
     }
 }
 
-fn any_gate((place, (baseline, at_the_end)): (usize, (bool, bool))) -> Gate {
+fn any_gate((baseline, at_the_end, retries, has_paths): (bool, bool, u32, bool)) -> Gate {
     let when = [When::Story, When::End][usize::from(at_the_end)];
     Gate {
         when,
-        ..gate(&format!("g{place}"), baseline)
+        retries,
+        paths: has_paths.then(|| PathPatterns::new(&["web/**"]).unwrap()),
+        ..gate("", baseline)
+    }
+}
+
+fn named((place, gate): (usize, Gate)) -> Gate {
+    Gate {
+        name: format!("g{place}"),
+        ..gate
     }
 }
 
@@ -217,6 +227,8 @@ struct World {
     ticket: Ticket,
     agent: Option<Life>,
     gate_alive: bool,
+    /// The gate whose last try may be followed by another one, and which try that was.
+    tried: Option<(GateRequest, bool)>,
     tree: Tree,
     promised: bool,
     /// The attempt passed every check.
@@ -229,6 +241,17 @@ struct World {
     before: Vec<Option<bool>>,
     gates: HashMap<usize, bool>,
     whole: HashMap<usize, bool>,
+    /// Gates that passed on the attempt, but not at their first try.
+    flaky: HashSet<usize>,
+    /// Gates that have paths in which the attempt, or the whole change, changed files.
+    touched: HashSet<usize>,
+    touched_by_all: HashSet<usize>,
+    /// Gates that were announced as not run on the attempt.
+    not_run: HashSet<usize>,
+    /// What the last try of a gate on the attempt adds to that, once it counts.
+    touched_by_gate: Vec<usize>,
+    /// How often a gate was announced as flaky.
+    flaky_times: u32,
     /// Gates that could not run the last time.
     missing: HashSet<usize>,
     /// How many checkpoints there are.
@@ -262,6 +285,7 @@ impl World {
             ticket: Ticket(0),
             agent: None,
             gate_alive: false,
+            tried: None,
             tree: Tree::Untouched,
             promised: false,
             accepted: false,
@@ -270,6 +294,12 @@ impl World {
             before: vec![None; policy.gates.len()],
             gates: HashMap::new(),
             whole: HashMap::new(),
+            flaky: HashSet::new(),
+            touched: HashSet::new(),
+            touched_by_all: HashSet::new(),
+            not_run: HashSet::new(),
+            touched_by_gate: Vec::new(),
+            flaky_times: 0,
             missing: HashSet::new(),
             checkpoints: 0,
             stories: (1..=4)
@@ -398,17 +428,24 @@ impl World {
                 super::script::begin_done(ticket)
             }
             Effect::Step(_, Step::StartAgent(_)) => self.agent(pick),
-            Effect::Step(_, Step::CheckStory(_)) => check(ticket, pick),
-            Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
-            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
-                self.gate(pick, gate, ground)
+            Effect::Step(_, Step::CheckStory(_)) => {
+                let check = check(pick);
+                self.touched = check.touched.iter().copied().collect();
+                Input::Answer(ticket, Answer::StoryChecked(check))
             }
+            Effect::Step(_, Step::CompareWithStart) => {
+                let touched = places(pick);
+                self.touched_by_all = touched.iter().copied().collect();
+                Input::Answer(ticket, Answer::Compared(touched))
+            }
+            Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
+            Effect::Step(_, Step::RunGate(request)) => self.gate(pick, request),
             Effect::Step(_, Step::Reopen(reopening)) => self.reopened(&reopening.story),
             Effect::Step(_, Step::TickStory(_)) => Input::Answer(
                 ticket,
                 Answer::Ticked(vec!["t".to_owned(); usize::from(pick % 2)]),
             ),
-            Effect::Step(_, Step::Save(story)) => self.saved(&story.id),
+            Effect::Step(_, Step::Save(request)) => self.saved(&request.note.id),
             Effect::Step(_, Step::Park(_)) => {
                 self.tree = Tree::Parked;
                 super::script::was_parked(ticket)
@@ -498,7 +535,11 @@ impl World {
         self.checkpoints += 1;
         let gates = self.policy.gates.iter().enumerate();
         for (index, _) in gates.filter(|(_, gate)| gate.when == When::Story) {
-            self.before[index] = said.and_then(|said| said.get(&index)).copied();
+            let new = said.and_then(|said| said.get(&index)).copied();
+            let is_not_run = said.is_some() && new.is_none();
+            if !is_not_run {
+                self.before[index] = new;
+            }
         }
     }
 
@@ -520,10 +561,15 @@ impl World {
         }
     }
 
-    fn gate(&mut self, pick: u8, gate: usize, ground: Ground) -> Input {
+    fn gate(&mut self, pick: u8, request: GateRequest) -> Input {
+        let GateRequest { gate, ground, .. } = request;
         self.gate_alive = false;
         let is_green = !pick.is_multiple_of(4);
         let is_missing = pick.is_multiple_of(16);
+        if ground == Ground::Attempt && is_green && request.try_number > 1 {
+            self.flaky.insert(gate);
+        }
+        self.tried = Some((request, !is_green && !is_missing));
         if is_missing {
             self.missing.insert(gate);
         } else {
@@ -534,16 +580,21 @@ impl World {
             Ground::Attempt => drop(self.gates.insert(gate, is_green)),
             Ground::Whole => drop(self.whole.insert(gate, is_green)),
         }
+        let touched = places(pick / 4);
+        if ground == Ground::Attempt {
+            self.touched_by_gate.clone_from(&touched);
+        }
         Input::Answer(
             self.ticket,
-            Answer::GateEnded {
+            Answer::GateEnded(GateEnd {
+                touched,
                 result: match (is_green, is_missing) {
                     (true, _) => GateResult::Passed,
                     (false, false) => super::script::red(),
                     (false, true) => super::script::missing(),
                 },
                 duration: Duration::from_secs(1),
-            },
+            }),
         )
     }
 
@@ -607,6 +658,8 @@ impl World {
                 self.agent = Some(Life::default());
                 self.promised = false;
                 self.gates.clear();
+                self.flaky.clear();
+                self.not_run.clear();
             }
             Effect::StopProcess { .. } => {
                 assert!(!nothing_runs, "nothing is there to stop");
@@ -614,8 +667,16 @@ impl World {
                     life.stopping = true;
                 }
             }
-            Effect::Step(_, Step::RunGate(GateRequest { gate, ground, .. })) => {
+            Effect::Step(_, Step::RunGate(request)) => {
                 assert!(nothing_runs);
+                self.see_try(request);
+                let GateRequest { gate, ground, .. } = request;
+                let is_touched = match ground {
+                    Ground::Checkpoint => true,
+                    Ground::Attempt => self.touched.contains(gate),
+                    Ground::Whole => self.touched_by_all.contains(gate),
+                };
+                assert!(is_touched || self.policy.gates[*gate].paths.is_none());
                 let is_attempt = *ground == Ground::Attempt;
                 let tree = [Tree::AtCheckpoint, Tree::Worked][usize::from(is_attempt)];
                 assert_eq!(self.tree, tree);
@@ -625,7 +686,7 @@ impl World {
                 self.gate_alive = true;
             }
             Effect::Step(_, Step::TickStory(_)) => self.accepted = true,
-            Effect::Step(_, Step::Save(_)) => self.see_save(),
+            Effect::Step(_, Step::Save(request)) => self.see_save(request),
             Effect::Step(_, Step::Park(setback)) => {
                 assert!(nothing_runs && self.tree == Tree::Worked);
                 assert!(self.parked.insert(setback.attempt.clone()), "parked twice");
@@ -674,11 +735,44 @@ impl World {
         assert!(of_story.is_none_or(|most| used < most));
     }
 
-    fn see_save(&self) {
+    /// A gate runs again only while it is red, on the same tree, and as often as it may; no other step
+    /// and no stop is between two tries.
+    fn see_try(&mut self, request: &GateRequest) {
+        let last = self.tried.take();
+        if request.try_number == 1 {
+            return;
+        }
+        let (last, was_red) = last.expect("a second try without a first one");
+        assert!(was_red, "a gate that was not red runs again");
+        assert_eq!((last.gate, last.ground), (request.gate, request.ground));
+        assert_eq!(last.try_number + 1, request.try_number);
+        assert!(request.try_number <= self.policy.gates[request.gate].retries + 1);
+        assert!(self.progress.requested.is_none() && !self.progress.skipping);
+        let is_excused =
+            self.before[request.gate] == Some(false) && request.ground != Ground::Checkpoint;
+        assert!(!is_excused, "it was red before, and does not count");
+    }
+
+    fn see_save(&self, request: &SaveRequest) {
+        let green = self.gates.iter();
+        let green = green.filter(|(gate, is_green)| **is_green && !self.flaky.contains(*gate));
+        let green: BTreeSet<usize> = green.map(|(gate, _)| *gate).collect();
+        assert_eq!(
+            request.green.iter().copied().collect::<BTreeSet<_>>(),
+            green
+        );
         assert!(self.agent.is_none() && !self.gate_alive && self.tree == Tree::Worked);
         assert!(self.promised, "a commit without a promise");
         let gates = self.policy.gates.iter().enumerate();
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::Story) {
+            if !self.gates.contains_key(&index) {
+                assert!(self.not_run.contains(&index), "a gate was left out");
+                assert!(
+                    !request.note.gates.contains(&gate.name),
+                    "it has not passed"
+                );
+                continue;
+            }
             let was_red = gate.baseline && self.before[index] == Some(false);
             let was_red = was_red && !self.missing.contains(&index);
             assert!(self.gates[&index] || was_red, "a commit with a red gate");
@@ -707,6 +801,10 @@ impl World {
     fn see_all_done(&self) {
         let gates = self.policy.gates.iter().enumerate();
         for (index, gate) in gates.filter(|(_, gate)| gate.when == When::End) {
+            if gate.paths.is_some() && !self.touched_by_all.contains(&index) {
+                assert!(!self.whole.contains_key(&index));
+                continue;
+            }
             let was_red = gate.baseline && self.before[index] == Some(false);
             let was_red = was_red && !self.missing.contains(&index);
             assert!(self.whole[&index] || was_red, "done with a red gate");
@@ -736,6 +834,22 @@ impl World {
                 assert!(self.repairs <= self.policy.repairs, "too many repairs");
             }
             Event::RunStarted { .. } => self.counted.clear(),
+            Event::GateNotRun(it) => {
+                let mut gates = self.policy.gates.iter();
+                let place = gates.position(|gate| gate.name == it.gate).unwrap();
+                let touched = [&self.touched, &self.touched_by_all][usize::from(it.whole)];
+                assert!(!touched.contains(&place) && self.policy.gates[place].paths.is_some());
+                if !it.whole {
+                    self.not_run.insert(place);
+                }
+            }
+            Event::GateFinished(it) => {
+                let flaky = it.tries > 1 && it.result == GateResult::Passed;
+                assert_eq!(it.flaky, flaky);
+                self.flaky_times += u32::from(flaky);
+                self.touched
+                    .extend(std::mem::take(&mut self.touched_by_gate));
+            }
             Event::Paused { .. } => self.open = Open::Paused,
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
             Event::NoteUnused { story, .. } => {
@@ -748,6 +862,9 @@ impl World {
                 ..
             }) => {
                 assert_eq!(self.progress.usage(), *usage, "the fold has other totals");
+                let flaky = self.progress.flaky_gates();
+                let times: u32 = flaky.iter().map(|it| it.times).sum();
+                assert_eq!(times, self.flaky_times, "a flaky gate was not counted");
                 assert_eq!(self.progress.attempts, *attempts);
                 assert_eq!(self.progress.stories_done, *stories_done);
             }
@@ -762,18 +879,23 @@ impl World {
     }
 }
 
-fn check(ticket: Ticket, pick: u8) -> Input {
+/// The places of some gates.
+fn places(pick: u8) -> Vec<usize> {
+    (0..4).filter(|place| pick & (1 << place) != 0).collect()
+}
+
+fn check(pick: u8) -> StoryCheck {
     let some = |when: bool| vec!["t".to_owned(); usize::from(when)];
-    let check = StoryCheck {
+    StoryCheck {
         lost: LostTasks {
             gone: some(pick % 16 == 1),
             ..LostTasks::default()
         },
         still_open: some(pick % 8 == 3),
         changed_files: usize::from(pick % 8),
+        touched: places(pick / 8),
         tamper: findings(pick),
-    };
-    Input::Answer(ticket, Answer::StoryChecked(check))
+    }
 }
 
 fn findings(pick: u8) -> Vec<Finding> {
@@ -898,7 +1020,11 @@ impl Order {
                 assert!(self.gate.replace(*baseline).is_none());
             }
             Event::StoryReopened { .. } => assert_eq!((&self.story, self.gate), (&None, None)),
-            Event::GateFinished(GateFinished { baseline, .. }) => {
+            Event::GateNotRun(it) => {
+                assert_eq!((self.gate, it.whole), (None, self.story.is_none()));
+            }
+            Event::GateRetried(GateRetried { baseline, .. })
+            | Event::GateFinished(GateFinished { baseline, .. }) => {
                 assert_eq!(self.gate.take(), Some(*baseline));
             }
             Event::AttemptFailed(AttemptFailed { story, attempt, .. }) => {

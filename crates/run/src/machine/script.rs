@@ -143,6 +143,7 @@ pub(super) fn setup(policy: Policy) -> Setup {
         gate_logs: "gates".to_owned(),
         resumed: None,
         began: BTreeMap::new(),
+        continues_work: false,
     }
 }
 
@@ -164,6 +165,8 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         allow_red: false,
         when: When::Story,
         keep_changes: false,
+        retries: 0,
+        paths: None,
     }
 }
 
@@ -311,30 +314,33 @@ pub(super) fn checked(ticket: Ticket) -> Input {
 pub(super) fn gate_green(ticket: Ticket) -> Input {
     Input::Answer(
         ticket,
-        Answer::GateEnded {
+        Answer::GateEnded(GateEnd {
             result: GateResult::Passed,
             duration: Duration::from_millis(1500),
-        },
+            touched: Vec::new(),
+        }),
     )
 }
 
 pub(super) fn gate_red(ticket: Ticket) -> Input {
     Input::Answer(
         ticket,
-        Answer::GateEnded {
+        Answer::GateEnded(GateEnd {
             result: red(),
             duration: Duration::from_millis(1500),
-        },
+            touched: Vec::new(),
+        }),
     )
 }
 
 pub(super) fn gate_missing(ticket: Ticket) -> Input {
     Input::Answer(
         ticket,
-        Answer::GateEnded {
+        Answer::GateEnded(GateEnd {
             result: missing(),
             duration: Duration::from_millis(1500),
-        },
+            touched: Vec::new(),
+        }),
     )
 }
 

@@ -1,9 +1,9 @@
 //! Gates at the end: they judge the whole change once every story is done, and a red one opens the
 //! last story again.
 
-use std::time::Duration;
-
-use super::io::{Ground, Step};
+use super::checks::is_due;
+use super::gate_run::GateRun;
+use super::io::{GateEnd, Ground, Step};
 use super::verdict::gate_reason;
 use super::{Carry, Machine, Phase, Verdict};
 use crate::policy::When;
@@ -15,11 +15,19 @@ use ralph_vault::journal::reopening::Reopening;
 /// A gate at the end that runs.
 #[derive(Debug)]
 pub(super) struct Whole {
+    judging: Judging,
+    run: GateRun,
+}
+
+/// What the gates at the end decide.
+#[derive(Debug)]
+pub(super) struct Judging {
     /// How the run ends if all of them pass.
     outcome: Outcome,
-    gate: usize,
     /// The story that is opened again if not.
     story: StoryId,
+    /// Gates that have paths in which the whole change changed files.
+    touched: Vec<usize>,
 }
 
 impl Machine {
@@ -28,14 +36,27 @@ impl Machine {
         let is_done = matches!(outcome, Outcome::AllDone | Outcome::StoryDone { .. })
             && self.branch.is_some()
             && !self.stories.iter().any(|it| it.state == StoryState::Open);
-        match self.last_story().filter(|_| is_done) {
-            Some(story) => self.next_whole(Whole {
-                outcome,
-                gate: 0,
-                story,
-            }),
-            None => self.end_done(outcome),
+        let Some(story) = self.last_story().filter(|_| is_done) else {
+            return self.end_done(outcome);
+        };
+        let judging = Judging {
+            outcome,
+            story,
+            touched: Vec::new(),
+        };
+        let has_paths = self.policy().gates_at_end().any(|it| it.paths.is_some());
+        if has_paths {
+            self.request(Step::CompareWithStart);
+            return Phase::Comparing(judging);
         }
+        self.next_whole(judging, 0)
+    }
+
+    pub(super) fn on_compared(&mut self, judging: Judging, touched: Vec<usize>) -> Phase {
+        if self.stop.is_some() {
+            return self.end(Outcome::Stopped);
+        }
+        self.next_whole(Judging { touched, ..judging }, 0)
     }
 
     /// Ends the run with this outcome. Work that is done is not verified where gates are red in it,
@@ -71,24 +92,29 @@ impl Machine {
         self.last_done.clone().or(only).or(last)
     }
 
-    fn next_whole(&mut self, mut whole: Whole) -> Phase {
-        let gates = &self.setup.policy.gates;
-        let mut rest = gates.iter().enumerate().skip(whole.gate);
-        let Some((gate, _)) = rest.find(|(_, gate)| gate.when == When::End) else {
-            return self.end_done(whole.outcome);
-        };
-        whole.gate = gate;
-        let last = self.attempts_at(&whole.story);
-        let attempt = AttemptId::new(whole.story.clone(), last);
-        self.run_gate(&attempt, 0, gate, Ground::Whole);
-        Phase::Whole(whole)
+    /// Runs the next gate at the end, from a place on.
+    fn next_whole(&mut self, judging: Judging, from: usize) -> Phase {
+        for place in from..self.policy().gates.len() {
+            let gate = &self.policy().gates[place];
+            if gate.when != When::End {
+                continue;
+            }
+            if !self.setup.continues_work && !is_due(gate, place, &judging.touched) {
+                self.announce_not_run(&judging.story, place, Ground::Whole);
+                continue;
+            }
+            let last = self.attempts_at(&judging.story);
+            let attempt = AttemptId::new(judging.story.clone(), last);
+            let run = self.run_gate(&attempt, 0, place, Ground::Whole);
+            return Phase::Whole(Whole { judging, run });
+        }
+        self.end_done(judging.outcome)
     }
 
     pub(super) fn on_whole_ended(
         &mut self,
-        mut whole: Whole,
-        result: GateResult,
-        duration: Duration,
+        Whole { judging, mut run }: Whole,
+        end: GateEnd,
     ) -> Phase {
         let overrun = self.unwatch_gate();
         if self.stop.is_some() {
@@ -97,24 +123,26 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.end(used_up.into());
         }
-        let gate = whole.gate;
-        self.announce_gate(&whole.story, gate, Ground::Whole, result.clone(), duration);
-        whole.gate += 1;
+        let gate = run.gate;
         let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
-        let is_red_as_before = was_red && result.is_red();
+        let is_red_as_before = was_red && end.result.is_red();
+        if !is_red_as_before && self.retry_gate(&mut run, &end) {
+            return Phase::Whole(Whole { judging, run });
+        }
+        self.announce_gate(&run, &end);
         self.note_work(gate, is_red_as_before);
-        let GateResult::Failed { how, tail, .. } = result else {
-            return self.next_whole(whole);
+        let GateResult::Failed { how, tail, .. } = end.result else {
+            return self.next_whole(judging, gate + 1);
         };
         let name = self.gate_name(gate);
         if is_red_as_before {
             let message = format!("gate `{name}` is red ({how}), as it was before the run");
             self.warn("red_before", message);
-            return self.next_whole(whole);
+            return self.next_whole(judging, gate + 1);
         }
         let reopening = Reopening {
-            story: whole.story,
-            reason: gate_reason(&name, &how, &tail),
+            story: judging.story,
+            reason: gate_reason(&name, &run.how(&how), &tail),
             gate: name,
         };
         self.request(Step::Reopen(reopening.clone()));

@@ -16,7 +16,7 @@ use crate::records::state::RunState;
 use crate::records::summary::RunSummary;
 
 /// A run with everything: a story done at the second attempt, one done before, one that ran into
-/// the budget, and one that did not come up; two gates, one of them red before.
+/// the budget, and one that did not come up; two gates, one of them flaky and one red before.
 pub(super) const EVERYTHING: &str = r#"
 0 {"event":"warning","code":"settings","message":"`max_retry` is no setting"}
 0 {"event":"run_started","change":"add-retry","branch":"ralph/add-retry","original":"main","original_commit":"c0","agent":"codex","model":"gpt-5","stories_total":4,"stories_done":1,"max_retries":3,"gates":["tests","lint"],"resumed":false,"stories":[{"id":"0","title":"Before","state":"done","tasks_done":1,"tasks_total":1},{"id":"1","title":"Retry | the `upload` @octocat #12","state":"open","tasks_done":0,"tasks_total":2},{"id":"2","title":"Count retries","state":"open","tasks_done":0,"tasks_total":2},{"id":"3","title":"Last","state":"open","tasks_done":0,"tasks_total":1}],"budget":{"usd":5.0}}
@@ -30,8 +30,11 @@ pub(super) const EVERYTHING: &str = r#"
 0 {"event":"attempt_failed","story":"1","attempt":1,"kind":"gate","reason":"gate `tests` failed: exit code 1\nassertion ``` failed </details> @octocat","parked":"1.1","changed_files":3,"retrying":true,"duration_ms":69000,"usage":{"input_tokens":40000,"output_tokens":2000,"cache_read_tokens":30000,"cache_write_tokens":0,"cost_usd":0.1}}
 0 {"event":"attempt_started","story":"1","attempt":2,"max_attempts":4,"transcript":"t","agent":{"agent":"claude","model":null}}
 30 {"event":"agent","story":"1","attempt":2,"agent":{"type":"usage","usage":{"input_tokens":10000,"output_tokens":500,"cache_read_tokens":5000,"cache_write_tokens":700,"cost_usd":0.05}}}
-0 {"event":"gate_started","story":"1","gate":"tests","baseline":false}
-8 {"event":"gate_finished","story":"1","gate":"tests","baseline":false,"result":{"verdict":"passed"},"duration_ms":8000}
+0 {"event":"gate_started","story":"1","gate":"tests","baseline":false,"log":"1.2-1.log"}
+0 {"event":"gate_retried","story":"1","gate":"tests","baseline":false,"try_number":1,"result":{"verdict":"failed","how":"exit code 1","tail":"timed out"},"log":"1.2-1.log","duration_ms":7000}
+0 {"event":"gate_started","story":"1","gate":"tests","baseline":false,"log":"1.2-1-try2.log","try_number":2}
+8 {"event":"gate_finished","story":"1","gate":"tests","baseline":false,"result":{"verdict":"passed"},"duration_ms":8000,"tries":2,"flaky":true}
+0 {"event":"warning","code":"flaky","message":"gate `tests` is flaky: it was red (exit code 1) and passed at the second try on the same tree"}
 0 {"event":"gate_started","story":"1","gate":"lint","baseline":false}
 4 {"event":"gate_finished","story":"1","gate":"lint","baseline":false,"result":{"verdict":"failed","how":"exit code 2","tail":"x"},"duration_ms":4000}
 0 {"event":"warning","code":"red_before","message":"gate `lint` is red (exit code 2), as it was before the attempt"}

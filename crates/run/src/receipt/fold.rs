@@ -4,11 +4,12 @@ use jiff::Timestamp;
 
 use super::{
     AttemptReceipt, AttemptResult, CostSource, GateReceipt, GateVerdict, RECEIPT_VERSION, Receipt,
-    RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
+    RedTryReceipt, RepairReceipt, Spending, StoryReceipt, StoryResult, Totals,
 };
-use crate::records::event::{GateResult, Outcome, Record, RepairStarted};
+use crate::records::event::{Outcome, Record, RepairStarted};
 use crate::records::progress::{
-    AttemptProgress, AttemptStanding, GateProgress, Progress, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, GateProgress, GateStanding, Progress, RedTry, StoryProgress,
+    StoryStanding,
 };
 use crate::records::summary::RunSummary;
 use crate::words::in_ms;
@@ -61,6 +62,8 @@ impl Receipt {
             },
             stories,
             gates_at_end: gates_at_end(&progress),
+            flaky_gates: progress.flaky_gates(),
+            gates_not_run: progress.gates_not_run(),
             alerts: progress.alerts(),
             unverified: progress.unverified(),
             warnings: progress.warnings,
@@ -140,7 +143,7 @@ fn gates(story: &StoryProgress, attempt: Option<AttemptNumber>) -> Vec<GateRecei
     let found = story.gates.iter();
     found
         .filter(|it| it.attempt == attempt && !it.whole)
-        .map(|it| gate(it, attempt.is_none() || it.was_red_before))
+        .map(gate)
         .collect()
 }
 
@@ -148,10 +151,7 @@ fn gates_at_end(progress: &Progress) -> Vec<GateReceipt> {
     let all = progress.stories.iter().flat_map(|story| &story.gates);
     let mut whole: Vec<&GateProgress> = all.filter(|it| it.whole).collect();
     whole.sort_by_key(|it| it.started_at);
-    whole
-        .into_iter()
-        .map(|it| gate(it, it.was_red_before))
-        .collect()
+    whole.into_iter().map(gate).collect()
 }
 
 impl Spending {
@@ -196,26 +196,30 @@ impl Spending {
     }
 }
 
-fn gate(gate: &GateProgress, is_red_before: bool) -> GateReceipt {
-    let (verdict, how) = match &gate.result {
-        None => (GateVerdict::Unknown, None),
-        Some(GateResult::Passed) => (GateVerdict::Passed, None),
-        Some(GateResult::Failed {
-            how,
-            cannot_run: true,
-            ..
-        }) => (GateVerdict::CannotRun, Some(how.clone())),
-        Some(GateResult::Failed { how, .. }) if is_red_before => {
-            (GateVerdict::RedBefore, Some(how.clone()))
-        }
-        Some(GateResult::Failed { how, .. }) => (GateVerdict::Failed, Some(how.clone())),
+fn gate(gate: &GateProgress) -> GateReceipt {
+    let (verdict, how) = match gate.standing() {
+        GateStanding::Running | GateStanding::Stopped => (GateVerdict::Unknown, None),
+        GateStanding::NotRun => (GateVerdict::NotRun, None),
+        GateStanding::Passed | GateStanding::Flaky => (GateVerdict::Passed, None),
+        GateStanding::CannotRun(how) => (GateVerdict::CannotRun, Some(how)),
+        GateStanding::RedBefore(how) => (GateVerdict::RedBefore, Some(how)),
+        GateStanding::Failed(how) => (GateVerdict::Failed, Some(how)),
     };
     GateReceipt {
         name: gate.name.clone(),
         verdict,
-        how,
+        how: how.map(str::to_owned),
         duration_ms: gate.duration.map(in_ms),
         repair: gate.repair,
+        red_tries: gate.red_tries.iter().map(red_try).collect(),
+    }
+}
+
+fn red_try(red: &RedTry) -> RedTryReceipt {
+    RedTryReceipt {
+        how: red.how.clone(),
+        duration_ms: in_ms(red.duration),
+        log: red.log.clone(),
     }
 }
 

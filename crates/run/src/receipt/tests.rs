@@ -112,6 +112,76 @@ fn a_story_that_a_gate_at_the_end_opened_again_keeps_its_commits() {
 }
 
 #[test]
+fn a_flaky_gate_has_its_red_tries_and_is_counted_by_the_try_at_which_it_passed() {
+    let gate = everything().stories[1].attempts[1].gates[0].clone();
+    let red = RedTryReceipt {
+        how: "exit code 1".to_owned(),
+        duration_ms: 7000,
+        log: "1.2-1.log".to_owned(),
+    };
+    assert_eq!(gate.verdict, GateVerdict::Passed);
+    assert_eq!((gate.duration_ms, gate.red_tries), (Some(8000), vec![red]));
+
+    let begins =
+        r#"{"event":"gate_started","story":"1","gate":"all","baseline":false,"whole":true}"#;
+    let retried = r#"{"event":"gate_retried","story":"1","gate":"all","baseline":false,"whole":true,"try_number":1,"result":{"verdict":"failed","how":"exit code 1","tail":""},"log":"l","duration_ms":1}"#;
+    let passed = r#"{"event":"gate_finished","story":"1","gate":"all","baseline":false,"whole":true,"result":{"verdict":"passed"},"duration_ms":1}"#;
+    let again = begins.replace("true}", "true,\"try_number\":2}");
+    let twice = format!("0 {begins}\n0 {retried}\n0 {again}\n0 {passed}\n").repeat(2);
+    let third = format!("0 {begins}\n0 {retried}\n0 {again}\n0 {retried}\n0 {again}\n0 {passed}\n");
+    let lines = format!("{}\n{twice}{third}", EVERYTHING.trim_end());
+    let receipt = receipt(&lines, RunState::Done);
+    let flaky = |gate: &str, passed_at, times| FlakyGate {
+        gate: gate.to_owned(),
+        passed_at,
+        times,
+    };
+    assert_eq!(
+        receipt.flaky_gates,
+        [flaky("all", 2, 2), flaky("all", 3, 1), flaky("tests", 2, 1)]
+    );
+    let words = "2 flaky gates: `all` passed at the second try, 2 times, and at the third try; \
+                 `tests` passed at the second try";
+    assert_eq!(receipt.alerts[1], words);
+}
+
+const NOT_RUN: &str = r#"
+0 {"event":"run_started","change":"add-retry","branch":"ralph/add-retry","original":"main","original_commit":"c0","agent":"codex","model":null,"stories_total":1,"stories_done":0,"max_retries":3,"gates":["web","e2e"],"gates_at_end":["e2e"],"resumed":false,"stories":[{"id":"1","title":"Retry","state":"open","tasks_done":0,"tasks_total":2}]}
+0 {"event":"story_started","story":"1","title":"Retry","position":1,"total":1,"open_tasks":2}
+0 {"event":"gate_started","story":"1","gate":"web","baseline":true}
+1 {"event":"gate_finished","story":"1","gate":"web","baseline":true,"result":{"verdict":"passed"},"duration_ms":1000}
+0 {"event":"attempt_started","story":"1","attempt":1,"max_attempts":4,"transcript":"t"}
+0 {"event":"gate_not_run","story":"1","gate":"web"}
+9 {"event":"story_completed","story":"1","title":"Retry","attempts":1,"commit":"aaaa","changed_files":1,"duration_ms":9000,"usage":{"input_tokens":7,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}
+"#;
+
+const AT_END: &str = r#"
+1 {"event":"run_ended","outcome":{"why":"all_done"},"stories_done":1,"stories_total":1,"attempts":1,"duration_ms":11000,"usage":{"input_tokens":7,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}
+"#;
+
+#[test]
+fn a_gate_whose_paths_were_not_changed_is_listed_and_keeps_no_work_from_being_verified() {
+    let ran = r#"
+0 {"event":"gate_started","story":"1","gate":"e2e","baseline":false,"whole":true}
+1 {"event":"gate_finished","story":"1","gate":"e2e","baseline":false,"whole":true,"result":{"verdict":"passed"},"duration_ms":1000}"#;
+    let one_ran = receipt(&format!("{NOT_RUN}{ran}{AT_END}"), RunState::Done);
+    let web = &one_ran.stories[0].attempts[0].gates[0];
+    assert_eq!((web.verdict, web.duration_ms), (GateVerdict::NotRun, None));
+    assert_eq!(one_ran.gates_not_run, ["web"]);
+    assert_eq!(one_ran.unverified, None);
+    assert_eq!(one_ran.alerts, Vec::<String>::new());
+
+    let none = r#"
+0 {"event":"gate_not_run","story":"1","gate":"e2e","whole":true}"#;
+    let none_ran = receipt(&format!("{NOT_RUN}{none}{AT_END}"), RunState::Done);
+    assert_eq!(none_ran.gates_not_run, ["web", "e2e"]);
+    let words = "no gate ran, because no file in their paths was changed: the agent's word is the \
+                 only check";
+    assert_eq!(none_ran.alerts, [words]);
+    assert_eq!(none_ran.unverified.as_deref(), Some(words));
+}
+
+#[test]
 fn a_run_that_did_not_begin_has_a_receipt_too() {
     let nothing = receipt("", RunState::Interrupted);
     assert_eq!((nothing.stories.len(), nothing.totals.attempts), (0, 0));

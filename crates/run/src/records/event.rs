@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use super::gate_events::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
 pub use super::outcome::{Outcome, red_since_before};
 use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
@@ -115,6 +116,10 @@ pub enum Event {
     },
     /// A gate begins.
     GateStarted(GateStarted),
+    /// A gate does not run: no file in its paths was changed.
+    GateNotRun(GateNotRun),
+    /// A gate was red and runs again on the same tree.
+    GateRetried(GateRetried),
     /// A gate ended.
     GateFinished(GateFinished),
     /// An attempt changed tests, the plan, the gates or files outside of `roots`.
@@ -393,45 +398,6 @@ pub struct Tries {
     pub uncounted: u32,
 }
 
-/// A gate begins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
-pub struct GateStarted {
-    /// The story.
-    pub story: StoryId,
-    /// The gate's name.
-    pub gate: String,
-    /// Whether it runs on the checkpoint before the first attempt, to know what was red before.
-    pub baseline: bool,
-    /// Whether it runs over the whole change, with every story done.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub whole: bool,
-    /// The file its output goes to.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub log: String,
-}
-
-/// A gate ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
-pub struct GateFinished {
-    /// The story.
-    pub story: StoryId,
-    /// The gate's name.
-    pub gate: String,
-    /// Whether it ran on the checkpoint before the first attempt.
-    pub baseline: bool,
-    /// Whether it ran over the whole change, with every story done.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub whole: bool,
-    /// How it ended.
-    pub result: GateResult,
-    /// How long it took.
-    pub duration_ms: u64,
-}
-
 /// An attempt failed; it is parked and the tree is restored to the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -654,47 +620,4 @@ pub enum Request {
     Skip,
     /// End the wait for a limit.
     TryNow,
-}
-
-/// How a gate ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum GateResult {
-    /// Exit code 0.
-    Passed,
-    /// Anything else.
-    Failed {
-        /// `exit code 1`, `signal 9`, `stopped after 20m`.
-        how: String,
-        /// The last lines it printed.
-        tail: String,
-        /// The shell found no such command (exit code 127), or may not execute it (126).
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        cannot_run: bool,
-    },
-}
-
-impl GateResult {
-    /// Whether the gate ran and did not pass.
-    pub const fn is_red(&self) -> bool {
-        matches!(
-            self,
-            Self::Failed {
-                cannot_run: false,
-                ..
-            }
-        )
-    }
-
-    /// Whether the gate did not check anything.
-    pub const fn cannot_run(&self) -> bool {
-        matches!(
-            self,
-            Self::Failed {
-                cannot_run: true,
-                ..
-            }
-        )
-    }
 }

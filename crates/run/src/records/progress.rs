@@ -3,6 +3,7 @@
 //! Totals include the attempt in flight. A run that is resumed goes on in the same fold.
 
 mod figures;
+mod gates;
 mod parts;
 #[cfg(test)]
 mod tests;
@@ -15,15 +16,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 pub use self::figures::{Figures, KnownCost};
+pub use self::gates::{FlakyGate, GateProgress, GateStanding, RedTry};
 pub use self::parts::{
-    AttemptProgress, AttemptStanding, Commit, Doing, GateProgress, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, Commit, Doing, StoryProgress, StoryStanding,
 };
+pub(crate) use self::verification::FLAKY;
 pub use self::verification::NO_GATES;
 pub use self::warning::{Importance, Warning};
 use super::event::{
-    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, GateFinished,
-    GateResult, GateStarted, Outcome, Record, RepairStarted, Request, RunEnded, RunStarted,
-    StoryCompleted, StoryOutline, StoryStarted, TaskOutline,
+    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, Outcome, Record,
+    RepairStarted, Request, RunEnded, RunStarted, StoryCompleted, StoryOutline, StoryStarted,
+    TaskOutline,
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
@@ -150,6 +153,8 @@ impl Progress {
             Event::AttemptContinued(it) => self.on_continued(&it.story, it.attempt, at),
             Event::Agent { agent, .. } => self.on_agent(agent),
             Event::GateStarted(started) => self.on_gate_started(started, at),
+            Event::GateNotRun(not_run) => self.on_gate_not_run(not_run, at),
+            Event::GateRetried(retried) => self.on_gate_retried(retried),
             Event::GateFinished(finished) => self.on_gate_finished(finished),
             Event::AttemptFailed(failed) => self.on_attempt_failed(failed),
             Event::Paused { story } => self.on_paused(story, at),
@@ -346,22 +351,6 @@ impl Progress {
         });
     }
 
-    /// The gate that ran last is red, as it was before.
-    fn on_red_before(&mut self) {
-        let Some(story) = self.judged.take() else {
-            return;
-        };
-        let Some(gate) = self.story_mut(&story).and_then(|it| it.gates.last_mut()) else {
-            return;
-        };
-        gate.was_red_before = true;
-        // What it says of an attempt counts once the story is done.
-        if gate.whole {
-            let name = gate.name.clone();
-            self.red_in_work.insert(name);
-        }
-    }
-
     fn on_run_started(&mut self, started: &RunStarted, record: &Record) {
         let last = self.ended_at.or(self.worked_until).unwrap_or(record.at);
         self.break_off(last);
@@ -468,85 +457,6 @@ impl Progress {
         title.clone_into(&mut story.title);
         story.position = position.or(story.position);
         story
-    }
-
-    fn on_gate_started(&mut self, started: &GateStarted, at: Timestamp) {
-        self.judged = Some(started.story.clone());
-        self.doing = Doing::Gate {
-            story: started.story.clone(),
-            gate: started.gate.clone(),
-            baseline: started.baseline,
-            since: at,
-        };
-        let Some(progress) = self.story_mut(&started.story) else {
-            return;
-        };
-        let judges_attempt = !started.baseline && !started.whole;
-        let last = progress.attempts.last().filter(|_| judges_attempt);
-        let (attempt, repair) = last.map(|it| (it.number, it.repairs())).unzip();
-        progress.gates.push(GateProgress {
-            name: started.gate.clone(),
-            attempt,
-            repair: repair.unwrap_or(0),
-            whole: started.whole,
-            started_at: at,
-            log: started.log.clone(),
-            result: None,
-            was_red_before: false,
-            duration: None,
-        });
-    }
-
-    fn on_gate_finished(&mut self, finished: &GateFinished) {
-        self.doing = Doing::Between;
-        let is_red = finished.result != GateResult::Passed;
-        // It was ended with the attempt: what it says is not its verdict.
-        let is_cut_short = is_red && (self.requested.is_some() || self.skipping);
-        let progress = self.story_mut(&finished.story);
-        if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
-            gate.result = (!is_cut_short).then(|| finished.result.clone());
-            gate.duration = Some(Duration::from_millis(finished.duration_ms));
-        }
-        if is_cut_short {
-            return;
-        }
-        if finished.baseline && finished.result.is_red() {
-            self.red_before.push(finished.gate.clone());
-        }
-        if finished.whole {
-            // A red one that was red before is followed by a warning that says so; any other reopens
-            // the last story.
-            self.red_in_work.remove(&finished.gate);
-            self.judged_at_end.insert(finished.gate.clone());
-        }
-    }
-
-    /// Takes note of what a gate says about work that counts.
-    fn note_work(&mut self, gate: &str, is_red: bool) {
-        if is_red {
-            self.red_in_work.insert(gate.to_owned());
-        } else {
-            self.red_in_work.remove(gate);
-        }
-    }
-
-    /// What the gates said about the attempt that completed a story.
-    fn judge_work(&mut self, story: &StoryId) {
-        let Some(story) = self.stories.iter().find(|it| it.id == *story) else {
-            return;
-        };
-        let results = story.last_gates();
-        let results: Vec<(String, bool)> = results
-            .filter_map(|gate| {
-                Some((
-                    gate.name.clone(),
-                    *gate.result.as_ref()? != GateResult::Passed,
-                ))
-            })
-            .collect();
-        for (gate, is_red) in results {
-            self.note_work(&gate, is_red);
-        }
     }
 
     fn on_story_completed(&mut self, completed: &StoryCompleted, at: Timestamp) {

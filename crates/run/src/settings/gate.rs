@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::key_table::table;
+use super::path_patterns::PathPatterns;
 use super::value::{Filled, FromTable, Item, Key, Mistake, choices, tables};
+use crate::words::{count, quoted};
 use ralph_base::duration::TimeLimit;
 
 /// How long a gate may run unless the user says otherwise.
@@ -26,6 +28,10 @@ pub struct GateSettings {
     pub when: When,
     /// What it changes in the tree is part of the work.
     pub keep_changes: bool,
+    /// How often it runs again on the same tree while it is red.
+    pub retries: u32,
+    /// It only runs where one of these files was changed.
+    pub paths: Option<PathPatterns>,
 }
 
 table! {
@@ -44,6 +50,12 @@ table! {
     when: When = When::Story, "After every story, or once at the end, over the whole change.";
     keep_changes: bool = false,
         "Whether what it changes in the tree is part of the work, as with a formatter.";
+    retries: u32, without "none", example "1",
+        "How often it runs again on the same tree when it is red. If it then passes, it counts as passed\n\
+         and is reported as flaky.";
+    paths: PathPatterns, without "always", example r#"["src/**"]"#,
+        "The files it checks: it only runs when one of them was changed. `*` stays within a folder, `**`\n\
+         does not.";
 }
 
 impl GateSettings {
@@ -57,7 +69,23 @@ impl GateSettings {
             allow_red: false,
             when: When::Story,
             keep_changes: false,
+            retries: 0,
+            paths: None,
         }
+    }
+
+    /// The patterns of its paths; none where it always runs.
+    pub fn path_texts(&self) -> Vec<String> {
+        let paths = self.paths.as_ref();
+        paths.map(|it| it.texts().to_vec()).unwrap_or_default()
+    }
+
+    /// What is set for it besides its line, its time and when it runs, in words.
+    pub fn extras(&self) -> Vec<String> {
+        let retries = (self.retries > 0).then(|| count(self.retries, "retry"));
+        let paths = self.paths.as_ref();
+        let paths = paths.map(|it| format!("only for {}", quoted(it.texts())));
+        retries.into_iter().chain(paths).collect()
     }
 
     fn read(item: &Item<'_>) -> Result<Self, Mistake> {
@@ -84,6 +112,8 @@ impl GateSettings {
             allow_red: keys.allow_red,
             when: keys.when,
             keep_changes: keys.keep_changes,
+            retries: keys.retries.unwrap_or_default(),
+            paths: keys.paths,
         })
     }
 }
@@ -114,6 +144,9 @@ impl fmt::Display for GateSettings {
         }
         if self.keep_changes {
             f.write_str(", its changes are kept")?;
+        }
+        for extra in self.extras() {
+            write!(f, ", {extra}")?;
         }
         if self.allow_red {
             f.write_str(", may stay red")?;

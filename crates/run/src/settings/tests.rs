@@ -81,6 +81,8 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         run = "cargo fmt"
         allow_red = true
         keep_changes = true
+        retries = 2
+        paths = ["src/**", "./web/", "Cargo.toml"]
     "#};
     let gates = vec![
         GateSettings {
@@ -91,11 +93,15 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             allow_red: false,
             when: When::End,
             keep_changes: false,
+            retries: 0,
+            paths: None,
         },
         GateSettings::from_line("cargo clippy"),
         GateSettings {
             allow_red: true,
             keep_changes: true,
+            retries: 2,
+            paths: Some(PathPatterns::new(&["src/**", "web", "Cargo.toml"]).unwrap()),
             ..GateSettings::from_line("cargo fmt")
         },
     ];

@@ -84,6 +84,7 @@ pub enum Kind {
     Tokens,
     Command,
     Paths,
+    Patterns,
     SomeOf(fn() -> Vec<&'static str>),
     Environment,
 }
@@ -104,6 +105,7 @@ impl Kind {
             Self::Tokens => "a number such as `500_000` or `\"2M\"`",
             Self::Command => "a list: program and arguments",
             Self::Paths => "a list of paths",
+            Self::Patterns => "a list of patterns",
             Self::Environment => "a table of variables",
         };
         words.to_owned()

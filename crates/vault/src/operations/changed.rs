@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::paths::absolute;
+use crate::git::process::nul_separated;
+use crate::paths::{absolute, show};
 use crate::repo::RepairFor;
 use crate::repo::visible::visible_paths;
 use crate::scan::changed::{Changed, tops};
@@ -41,11 +42,12 @@ impl Vault {
             .filter(|path| !besides.contains(&absolute(top, path)))
             .count();
         let uncommitted_modules = self.uncommitted_modules(&base, &scanned);
+        let new_repositories = new_repositories(&scanned, &base.submodules);
+        let new_repositories: Vec<String> = new_repositories.iter().map(|it| show(it)).collect();
         let changed = Changed {
-            count: counted
-                + new_repositories(&scanned, &base.submodules).len()
-                + uncommitted_modules.len(),
+            count: counted + new_repositories.len() + uncommitted_modules.len(),
             uncommitted_modules,
+            new_repositories,
             tops: tops(&base.manifest),
             paths: self
                 .repo
@@ -53,4 +55,37 @@ impl Vault {
         };
         Ok((changed, scanned))
     }
+
+    /// Paths in which the checkpoint commit differs from the one that the run began with.
+    pub fn changed_since_begin(&self) -> Result<Vec<String>> {
+        let current = self.log.current()?;
+        let (begun, now) = (current.intent.commit, current.commit);
+        let changed = self
+            .repo
+            .changed_between(&begun.to_string(), &now.to_string())?;
+        Ok(changed.iter().map(|path| show(path)).collect())
+    }
+
+    /// Every path of the checkpoint commit.
+    pub fn checkpoint_paths(&self) -> Result<Vec<CommittedPath>> {
+        let commit = self.log.current()?.commit.to_string();
+        let args = ["ls-tree", "-r", "-z", "--full-tree", &commit];
+        let listing = self.repo.gits.user.patient().run(args)?;
+        let paths = nul_separated(&listing).filter_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            Some(CommittedPath {
+                path: show(&line[tab + 1..]),
+                content: show(&line[..tab]),
+            })
+        });
+        Ok(paths.collect())
+    }
+}
+
+/// A path of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedPath {
+    pub path: String,
+    /// Its mode, kind and object, as git lists them.
+    pub content: String,
 }

@@ -7,9 +7,10 @@ use super::converge::{Goal, Reach};
 use crate::error::{CheckpointError, Notice, Result};
 use crate::git::repository::{Head, short};
 use crate::journal::steps::Step;
-use crate::paths::{is_module_path, list_paths};
+use crate::paths::{is_module_path, list_paths, show};
 use crate::repo::RepairFor;
 use crate::repo::snapshot::Snapshot;
+use crate::repo::visible::visible_paths;
 use crate::tree::manifest::{Kind, Lane, Manifest, compare};
 use crate::tree::scanned::{Known, Scanned};
 use crate::vault::Vault;
@@ -51,6 +52,16 @@ impl Vault {
         let base = self.checkpoint()?;
         let scanned = self.tree.scan(&self.repo, &base)?;
         Ok(self.before_gates(scanned))
+    }
+
+    /// Paths in which a tree differs from the checkpoint, of those that belong into commits.
+    pub(crate) fn changed_before_gates(&mut self, tree: &TreeBeforeGates) -> Result<Vec<String>> {
+        let base = self.checkpoint()?;
+        let Some(scan) = &tree.scan else {
+            return Ok(Vec::new());
+        };
+        let paths = visible_paths(&scan.changes, &base.manifest, &scan.manifest);
+        Ok(paths.iter().map(|path| show(path)).collect())
     }
 
     /// Undoes what gates changed since.

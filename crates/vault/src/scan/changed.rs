@@ -51,6 +51,8 @@ pub struct Changed {
     pub paths: Vec<ChangedPath>,
     /// Submodules with changes that are not committed there.
     pub uncommitted_modules: Vec<String>,
+    /// Repositories that were not there before; nothing in them belongs into commits.
+    pub new_repositories: Vec<String>,
     /// Names at the top of the tree at the checkpoint.
     pub tops: BTreeSet<String>,
 }

@@ -13,7 +13,7 @@ use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_run::records::event::GateResult;
-use ralph_run::records::progress::{GateProgress, StoryProgress};
+use ralph_run::records::progress::{GateProgress, GateStanding, StoryProgress};
 
 /// How many lines of a gate's output are shown.
 const TAIL: usize = 500;
@@ -67,7 +67,8 @@ impl GatesPane {
 
     fn open(&self, story: &StoryProgress) -> Option<usize> {
         let last = story.gates.len().checked_sub(1)?;
-        Some(self.chosen.unwrap_or(last).min(last))
+        let last_run = story.gates.iter().rposition(|gate| !gate.is_not_run);
+        Some(self.chosen.or(last_run).unwrap_or(last).min(last))
     }
 
     /// A query for the output if it is missing or has grown, unless one is not answered yet.
@@ -164,30 +165,41 @@ fn without_file(
 }
 
 fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
-    let (mark, how, style) = match &gate.result {
-        Some(GateResult::Passed) => ("✓", String::new(), GOOD),
-        Some(GateResult::Failed { how, .. }) if gate.is_red_since_before() => {
-            ("!", format!("  {}, {RED_BEFORE}", clean(how)), WARN)
+    let (mark, how, style) = match gate.standing() {
+        GateStanding::Passed => ("✓", String::new(), GOOD),
+        GateStanding::Flaky => ("✓", format!("  {}", words::flaky(gate.tries())), WARN),
+        GateStanding::RedBefore(how) => ("!", format!("  {}, {RED_BEFORE}", clean(how)), WARN),
+        GateStanding::Failed(how) | GateStanding::CannotRun(how) => {
+            ("✗", format!("  {}", clean(how)), BAD)
         }
-        Some(GateResult::Failed { how, .. }) => ("✗", format!("  {}", clean(how)), BAD),
-        None if gate.duration.is_none() => ("●", "  runs".to_owned(), ACTIVE),
-        None => ("·", format!("  {STOPPED}"), DIM),
+        GateStanding::Running => ("●", runs(gate), ACTIVE),
+        GateStanding::Stopped => ("·", format!("  {STOPPED}"), DIM),
+        GateStanding::NotRun => ("·", format!("  {}", words::NOT_RUN), DIM),
     };
     let place = match gate.attempt {
         Some(attempt) => format!("attempt {attempt}"),
+        None if gate.whole => "on the whole change".to_owned(),
         None => "on the checkpoint".to_owned(),
     };
     let took = match gate.duration {
-        Some(duration) => words::elapsed(words::millis(duration)),
-        None => words::clock_between(gate.started_at, now),
+        Some(duration) => format!(" · {}", words::elapsed(words::millis(duration))),
+        None if gate.is_not_run => String::new(),
+        None => format!(" · {}", words::clock_between(gate.started_at, now)),
     };
     Line::from(vec![
         Span::styled(if open { "▾ " } else { "▸ " }, DIM),
         Span::styled(format!("{mark} "), style),
         Span::styled(clean(&gate.name), STRONG),
         Span::styled(how, style),
-        Span::styled(format!("  {place} · {took}"), DIM),
+        Span::styled(format!("  {place}{took}"), DIM),
     ])
+}
+
+fn runs(gate: &GateProgress) -> String {
+    match gate.tries() {
+        1 => "  runs".to_owned(),
+        tries => format!("  runs, {} try", words::ordinal(tries)),
+    }
 }
 
 fn indented<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> Vec<Line<'static>> {

@@ -23,8 +23,10 @@ use crate::ui::reason;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_plan::change::Change;
-use ralph_run::records::event::{FinishChoice, Finished, GateResult, Outcome};
-use ralph_run::records::progress::{AttemptStanding, Importance, Progress, StoryProgress};
+use ralph_run::records::event::{FinishChoice, Finished, Outcome};
+use ralph_run::records::progress::{
+    AttemptStanding, GateStanding, Importance, Progress, StoryProgress,
+};
 use ralph_vault::diff::Diff;
 
 /// The tabs, in order.
@@ -438,10 +440,13 @@ fn story_receipt(story: &StoryProgress, table: &StoryTable<'_>, columns: usize) 
     let mut gates = Vec::new();
     let last = story.attempts.last();
     for gate in last.into_iter().flat_map(|it| story.gates_of(it.number)) {
-        let (mark, style) = match &gate.result {
-            Some(GateResult::Passed) => ("✓", GOOD),
-            Some(GateResult::Failed { .. }) => ("✗", BAD),
-            None => ("·", DIM),
+        let (mark, style) = match gate.standing() {
+            GateStanding::Passed => ("✓", GOOD),
+            GateStanding::Flaky => ("✓", WARN),
+            GateStanding::RedBefore(_) | GateStanding::CannotRun(_) | GateStanding::Failed(_) => {
+                ("✗", BAD)
+            }
+            GateStanding::Running | GateStanding::Stopped | GateStanding::NotRun => ("·", DIM),
         };
         gates.push(Span::styled(format!("  {mark} "), style));
         gates.push(Span::raw(clean(&gate.name)));

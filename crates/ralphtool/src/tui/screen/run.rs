@@ -167,7 +167,12 @@ impl Run {
                     self.agent.grew();
                 }
             }
-            Event::GateStarted { .. } | Event::GateFinished { .. } => self.gates.grew(),
+            Event::GateStarted(_)
+            | Event::GateNotRun(_)
+            | Event::GateRetried(_)
+            | Event::GateFinished(_) => {
+                self.gates.grew();
+            }
             _ => self.agent.grew(),
         }
         if self.following {

@@ -6,8 +6,8 @@ use ratatui::crossterm::event::KeyCode;
 use super::found::last_runs;
 use super::stage::Stage;
 use super::story::{
-    attempt, completed, ended, failed, finished, gate, gate_ended, red, speaks, started, story,
-    third_attempt, working,
+    attempt, completed, ended, failed, finished, gate, gate_ended, red, retried, second_try,
+    speaks, started, story, third_attempt, working,
 };
 use crate::tui::message::{Answer, FileWindow};
 use crate::tui::screen::run::RunMode;
@@ -16,7 +16,8 @@ use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::AttemptNumber;
 use ralph_run::machine::UserCommand;
 use ralph_run::records::event::{
-    Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryStarted,
+    Event, FailureKind, FinishChoice, GateNotRun, GateResult, Outcome, Request, RunStarted,
+    StoryStarted,
 };
 use ralph_run::records::state::RunState;
 use ralph_run::settings::TamperCheck;
@@ -409,6 +410,68 @@ fn a_gate_that_was_red_before_is_a_warning_and_no_failure() {
         line(&mut stage, "attempt 1 ·").ends_with(want),
         "{}",
         stage.text()
+    );
+}
+
+#[test]
+fn a_gate_that_runs_again_and_passes_is_shown_as_flaky() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(1, gate("2", "tests", "2.1-1", false))
+        .hear(1, retried("2", "tests", "2.1-1"))
+        .hear(1, second_try(gate("2", "tests", "2.1-1-try2", false)));
+    stage.keys("4");
+    let want = "● tests  runs, second try  attempt 1 · 0s";
+    assert!(
+        line(&mut stage, "attempt 1 ·").ends_with(want),
+        "{}",
+        stage.text()
+    );
+    stage.hear(1, gate_ended("2", "tests", false, GateResult::Passed));
+    let want = "✓ tests  passed at the second try (flaky)  attempt 1 · 12s";
+    assert!(
+        line(&mut stage, "attempt 1 ·").ends_with(want),
+        "{}",
+        stage.text()
+    );
+    assert!(
+        stage.text().contains("✓ tests passed at the second try  "),
+        "{}",
+        stage.text()
+    );
+}
+
+#[test]
+fn a_gate_whose_paths_were_not_changed_is_shown_as_not_run() {
+    let mut stage = Stage::new((120, 40));
+    stage.with_run(RunMode::Live);
+    let not_run = Event::GateNotRun(GateNotRun {
+        story: id("2"),
+        gate: "lint 🧹".to_owned(),
+        whole: false,
+    });
+    stage
+        .hear(0, started())
+        .hear(1, story(2))
+        .hear(1, attempt("2", 1))
+        .hear(1, gate("2", "tests", "2.1-1", false))
+        .hear(1, gate_ended("2", "tests", false, GateResult::Passed))
+        .hear(1, not_run);
+    stage.keys("4");
+    let text = stage.text();
+    let want = "· lint 🧹  not run: no file in its paths changed  attempt 1";
+    assert!(text.contains(want), "{text}");
+    assert!(
+        text.contains("▾ ✓ tests"),
+        "the one that ran is open: {text}"
+    );
+    assert!(
+        text.contains(" · lint 🧹 not run: no file in its"),
+        "{text}"
     );
 }
 

@@ -12,8 +12,8 @@ use ralph_plan::tasks::TaskState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, Event, FailureKind, FinishChoice, Finished,
-    GateFinished, GateResult, GateStarted, Outcome, RunEnded, RunStarted, StoryCompleted,
-    StoryOutline, StoryStarted, TaskOutline,
+    GateFinished, GateResult, GateRetried, GateStarted, Outcome, RunEnded, RunStarted,
+    StoryCompleted, StoryOutline, StoryStarted, TaskOutline,
 };
 
 /// The folder of an attempt.
@@ -171,6 +171,7 @@ pub(in crate::tui) fn gate(story: &str, name: &str, log: &str, baseline: bool) -
         baseline,
         whole: false,
         log: format!("/state/gates/{log}.log"),
+        try_number: 1,
     })
 }
 
@@ -188,7 +189,34 @@ pub(in crate::tui) fn gate_ended(
         whole: false,
         result,
         duration_ms: 12_400,
+        tries: 1,
+        flaky: false,
     })
+}
+
+/// A gate was red and runs again.
+pub(in crate::tui) fn retried(story: &str, name: &str, log: &str) -> Event {
+    Event::GateRetried(GateRetried {
+        story: id(story),
+        gate: name.to_owned(),
+        baseline: false,
+        whole: false,
+        try_number: 1,
+        result: red(),
+        log: format!("/state/gates/{log}.log"),
+        duration_ms: 12_400,
+    })
+}
+
+/// A start of a gate as that of its second try.
+pub(in crate::tui) fn second_try(event: Event) -> Event {
+    match event {
+        Event::GateStarted(started) => Event::GateStarted(GateStarted {
+            try_number: 2,
+            ..started
+        }),
+        other => other,
+    }
 }
 
 /// A gate that is red.

@@ -110,6 +110,7 @@ impl Script {
                 baseline,
                 whole: false,
                 log: "/state/gates/2.1-1.log".to_owned(),
+                try_number: 1,
             }),
         );
         self.then(
@@ -121,6 +122,8 @@ impl Script {
                 whole: false,
                 result,
                 duration_ms: u64::try_from(seconds).unwrap() * 1000,
+                tries: 1,
+                flaky: false,
             }),
         )
     }

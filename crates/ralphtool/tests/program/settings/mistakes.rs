@@ -131,6 +131,26 @@ const MISTAKES: &[(&str, &str)] = &[
         "3:8: `never` is not one of `story`, `end`",
     ),
     (
+        "[[gate]]\nrun = \"a\"\npaths = []",
+        "3:9: without a pattern the gate would never run",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\npaths = [\"src/**\", \"../x\"]",
+        "3:20: expected a pattern of paths inside of the repository",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\npaths = [\"!src/**\"]",
+        "3:10: a pattern cannot exclude files",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\npaths = [\"src/[a\"]",
+        "3:10: error parsing glob 'src/[a': unclosed character class; missing ']'",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\nretries = -1",
+        "3:11: expected a number from 0 to 4294967295",
+    ),
+    (
         "[[gate]]\nrun = \"a\"\nwhen = \"end\"\nkeep_changes = true",
         "1:1: a gate at the end cannot keep its changes",
     ),

@@ -137,6 +137,14 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "gates::a_formatters_changes_are_committed_and_those_of_other_gates_are_not",
     ),
     (
+        "gate.paths",
+        "gates_paths::a_gate_runs_only_on_attempts_that_changed_a_file_in_its_paths",
+    ),
+    (
+        "gate.retries",
+        "gates_retries::every_face_says_which_gate_was_flaky_and_how_often",
+    ),
+    (
         "tamper.boxes",
         "tamper::each_check_can_fail_the_attempt_which_is_parked_undone_and_reported",
     ),

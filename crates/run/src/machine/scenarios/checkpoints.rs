@@ -60,11 +60,14 @@ fn run_started() -> Effect {
 fn save(ticket: u64, story: &str, attempt: u32) -> Effect {
     Effect::Step(
         Ticket(ticket),
-        Step::Save(StoryNote {
-            id: id(story),
-            title: format!("Title {story}"),
-            attempts: attempt,
-            gates: Vec::new(),
+        Step::Save(SaveRequest {
+            note: StoryNote {
+                id: id(story),
+                title: format!("Title {story}"),
+                attempts: attempt,
+                gates: Vec::new(),
+            },
+            green: Vec::new(),
         }),
     )
 }

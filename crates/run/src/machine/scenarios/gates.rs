@@ -26,6 +26,7 @@ fn begins(gate: &str, index: usize, baseline: bool) -> Effect {
         baseline,
         whole: false,
         log: format!("gates/{}.log", called(index, baseline)),
+        try_number: 1,
     }))
 }
 
@@ -37,6 +38,8 @@ fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
         whole: false,
         result,
         duration_ms: 1500,
+        tries: 1,
+        flaky: false,
     }))
 }
 
@@ -52,6 +55,7 @@ fn run(ticket: u64, gate: usize, baseline: bool) -> Effect {
             } else {
                 Ground::Attempt
             },
+            try_number: 1,
         }),
     )
 }
@@ -147,10 +151,11 @@ fn a_gate_that_was_red_before_only_warns_and_is_not_named_as_passed() {
         ]
     );
     let saves = script.give(ticked);
-    let [Effect::Step(_, Step::Save(story))] = saves.as_slice() else {
+    let [Effect::Step(_, Step::Save(request))] = saves.as_slice() else {
         panic!("{saves:#?}");
     };
-    assert_eq!(story.gates, ["fmt"]);
+    assert_eq!(request.note.gates, ["fmt"]);
+    assert_eq!(request.green, [0]);
 }
 
 #[test]
@@ -329,10 +334,11 @@ fn a_red_gate_tells_its_last_sixty_lines() {
     let effects = script.give(|ticket| {
         Input::Answer(
             ticket,
-            Answer::GateEnded {
+            Answer::GateEnded(GateEnd {
                 result,
                 duration: Duration::ZERO,
-            },
+                touched: Vec::new(),
+            }),
         )
     });
     let Some(Effect::Step(_, Step::Park(Setback { reason, .. }))) = effects.last() else {

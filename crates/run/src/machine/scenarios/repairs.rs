@@ -54,7 +54,14 @@ fn red_with(tail: &'static str) -> impl Fn(Ticket) -> Input {
             cannot_run: false,
         };
         let duration = Duration::from_millis(1500);
-        Input::Answer(ticket, Answer::GateEnded { result, duration })
+        Input::Answer(
+            ticket,
+            Answer::GateEnded(GateEnd {
+                result,
+                duration,
+                touched: Vec::new(),
+            }),
+        )
     }
 }
 

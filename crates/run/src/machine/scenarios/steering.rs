@@ -127,6 +127,7 @@ fn a_pause_holds_before_the_gates_of_a_story_and_does_not_run_a_known_one_twice(
             gate: 1,
             name: "1.1-2-baseline".to_owned(),
             ground: Ground::Checkpoint,
+            try_number: 1,
         }),
     );
     assert_eq!(effects[2], next);

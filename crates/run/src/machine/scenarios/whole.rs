@@ -48,6 +48,7 @@ fn begins(attempt: u32) -> Effect {
         baseline: false,
         whole: true,
         log: format!("gates/2.{attempt}-1-end.log"),
+        try_number: 1,
     }))
 }
 
@@ -59,6 +60,8 @@ fn ends(result: GateResult) -> Effect {
         whole: true,
         result,
         duration_ms: 1500,
+        tries: 1,
+        flaky: false,
     }))
 }
 
@@ -70,6 +73,7 @@ fn run(ticket: u64, attempt: u32) -> Effect {
             gate: 0,
             name: format!("2.{attempt}-1-end"),
             ground: Ground::Whole,
+            try_number: 1,
         }),
     )
 }

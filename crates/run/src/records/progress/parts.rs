@@ -5,10 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::gates::GateProgress;
 use crate::policy::roster::Choice;
-use crate::records::event::{
-    AttemptFailed, GateResult, RepairStarted, StoryCompleted, TaskOutline, Tries,
-};
+use crate::records::event::{AttemptFailed, RepairStarted, StoryCompleted, TaskOutline, Tries};
 use crate::words::between;
 use ralph_agents::agent_event::Usage;
 use ralph_agents::dialect::Output;
@@ -153,6 +152,14 @@ impl StoryProgress {
         self.gates.iter().filter(of_attempt)
     }
 
+    /// What a gate that runs now judges: the attempt at hand, after this many repairs, or something
+    /// else.
+    pub(super) fn judged_by_gates(&self, is_attempt: bool) -> (Option<AttemptNumber>, u32) {
+        let last = self.attempts.last().filter(|_| is_attempt);
+        let (attempt, repair) = last.map(|it| (it.number, it.repairs())).unzip();
+        (attempt, repair.unwrap_or(0))
+    }
+
     /// The gates that judged the work of its last attempt as it is, after all repairs.
     pub(super) fn last_gates(&self) -> impl Iterator<Item = &GateProgress> {
         let last = self.attempts.last();
@@ -204,39 +211,6 @@ impl StoryProgress {
         self.tried = self.time_tried(at);
         self.tried_since = None;
         self.state = state;
-    }
-}
-
-/// One run of a gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateProgress {
-    /// The gate's name.
-    pub name: String,
-    /// The attempt it checks; none where it runs on the checkpoint, or judges the whole change.
-    pub attempt: Option<AttemptNumber>,
-    /// The repair of that attempt it ran after; 0 before the first.
-    pub repair: u32,
-    /// It judges the whole change, with every story done.
-    pub whole: bool,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// The file its output goes to; empty where it was not recorded.
-    pub log: String,
-    /// How it ended; none while it runs, or where it was ended on request.
-    pub result: Option<GateResult>,
-    /// It failed as it had before.
-    pub was_red_before: bool,
-    /// How long it took.
-    pub duration: Option<Duration>,
-}
-
-impl GateProgress {
-    /// Whether its failure says nothing about the work: it was red on the checkpoint, too.
-    pub fn is_red_since_before(&self) -> bool {
-        let is_baseline = self.attempt.is_none() && !self.whole;
-        let failed = self.result.as_ref();
-        let is_red = failed.is_some_and(|it| *it != GateResult::Passed && !it.cannot_run());
-        is_red && (self.was_red_before || is_baseline)
     }
 }
 

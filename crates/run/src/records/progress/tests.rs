@@ -332,6 +332,7 @@ fn what_happens_right_now_follows_the_records() {
         baseline: false,
         whole: false,
         log: "gates/1.1-1.log".to_owned(),
+        try_number: 1,
     }));
     let gate = Doing::Gate {
         story: one(),
@@ -347,6 +348,8 @@ fn what_happens_right_now_follows_the_records() {
         whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
+        tries: 1,
+        flaky: false,
     }));
     assert_eq!(tape.progress.doing, Doing::Between);
     let (reason, until) = ("usage limit".to_owned(), clock(90));
@@ -562,6 +565,7 @@ fn a_story_knows_its_gates_and_where_they_wrote() {
             baseline,
             whole: false,
             log: log.to_owned(),
+            try_number: 1,
         })
     };
     tape.hear(gate(true, "a.log"));
@@ -600,6 +604,8 @@ fn gate_passed(baseline: bool) -> Event {
         whole: false,
         result: GateResult::Passed,
         duration_ms: 1,
+        tries: 1,
+        flaky: false,
     })
 }
 
@@ -613,6 +619,7 @@ fn a_gate_that_is_ended_with_its_attempt_gives_no_verdict() {
             baseline: false,
             whole: false,
             log: "gates/1.1-1.log".to_owned(),
+            try_number: 1,
         }));
         tape.hear(Event::Requested { request });
         tape.hear(Event::GateFinished(GateFinished {
@@ -626,6 +633,8 @@ fn a_gate_that_is_ended_with_its_attempt_gives_no_verdict() {
                 cannot_run: false,
             },
             duration_ms: 200,
+            tries: 1,
+            flaky: false,
         }));
         let gate = &tape.progress.stories[0].gates[0];
         let shown = (&gate.result, gate.duration);
@@ -938,6 +947,7 @@ fn red_at_the_end(tape: &mut Tape) {
         baseline: false,
         whole: true,
         log: String::new(),
+        try_number: 1,
     }));
     tape.hear(Event::GateFinished(GateFinished {
         story: one(),
@@ -950,6 +960,8 @@ fn red_at_the_end(tape: &mut Tape) {
             cannot_run: false,
         },
         duration_ms: 1,
+        tries: 1,
+        flaky: false,
     }));
 }
 

@@ -3,13 +3,20 @@
 
 use super::{Importance, Progress, StoryProgress, StoryStanding, Warning};
 use crate::records::event::{GateResult, Outcome, red_since_before};
-use crate::words::quoted;
+use crate::words::{count, ordinal, quoted};
 
 /// What is said of a run without gates.
 pub const NO_GATES: &str = "no gates: the agent's word is the only check";
 
+/// What is said of a run whose gates had nothing to check.
+const NO_GATE_RAN: &str =
+    "no gate ran, because no file in their paths was changed: the agent's word is the only check";
+
 /// The code of the warning about files that are still from the template.
 const TEMPLATE: &str = "template";
+
+/// The code of the warning about a gate that passed after it had been red on the same tree.
+pub(crate) const FLAKY: &str = "flaky";
 
 impl Progress {
     /// What keeps the work of this run from being verified by gates, in words; none where gates
@@ -18,7 +25,8 @@ impl Progress {
         if self.has_no_gates() {
             return Some(NO_GATES.to_owned());
         }
-        let reasons: Vec<String> = self.red().into_iter().chain(self.not_run()).collect();
+        let reasons = self.red().into_iter().chain(self.no_gate_ran());
+        let reasons: Vec<String> = reasons.chain(self.not_run()).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
@@ -31,6 +39,13 @@ impl Progress {
     fn red(&self) -> Option<String> {
         let red: Vec<String> = self.red_in_work.iter().cloned().collect();
         (!red.is_empty()).then(|| red_since_before(&red))
+    }
+
+    /// That no gate judged any of the work, because no file in the paths of any was changed.
+    fn no_gate_ran(&self) -> Option<String> {
+        let has_work = self.stories.iter().any(StoryProgress::is_completed);
+        let is_so = has_work && self.has_no_judged_work() && !self.gates_not_run().is_empty();
+        is_so.then(|| NO_GATE_RAN.to_owned())
     }
 
     /// The gates at the end that have not judged the work of a run that says it is done.
@@ -63,15 +78,43 @@ impl Progress {
         };
         let no_gates = self.has_no_gates().then(|| NO_GATES.to_owned());
         let red = self.red().filter(|_| !is_said);
+        let no_gates = no_gates.or_else(|| self.no_gate_ran());
         let reasons = no_gates.into_iter().chain(red).chain(self.not_run());
+        let reasons = reasons.chain(self.flaky());
         let plan = self.template_warning().map(|it| it.message.clone());
         let findings = self.findings().map(Warning::with_story);
         reasons.chain(plan).chain(findings).collect()
     }
 
+    /// The gates that were flaky, and how often: ``1 flaky gate: `tests` passed at the second try``.
+    fn flaky(&self) -> Option<String> {
+        let flaky = self.flaky_gates();
+        let mut gates: Vec<&str> = flaky.iter().map(|it| it.gate.as_str()).collect();
+        gates.dedup();
+        if gates.is_empty() {
+            return None;
+        }
+        let each = gates.iter().map(|gate| {
+            let of_gate = flaky.iter().filter(|it| it.gate == *gate);
+            let times = of_gate.map(|it| match it.times {
+                1 => format!("at the {} try", ordinal(it.passed_at)),
+                times => format!("at the {} try, {times} times", ordinal(it.passed_at)),
+            });
+            let times: Vec<String> = times.collect();
+            format!("{} passed {}", quoted([gate]), times.join(", and "))
+        });
+        let each: Vec<String> = each.collect();
+        Some(format!(
+            "{}: {}",
+            count(gates.len(), "flaky gate"),
+            each.join("; ")
+        ))
+    }
+
     /// Whether a warning is among the alerts.
     pub fn is_alert(&self, warning: &Warning) -> bool {
-        warning.code == TEMPLATE || self.findings().any(|finding| finding == warning)
+        let is_summed_up = [TEMPLATE, FLAKY].contains(&warning.code.as_str());
+        is_summed_up || self.findings().any(|finding| finding == warning)
     }
 
     /// What of the plan was still from the template when the last part of the run began.

@@ -66,6 +66,7 @@ const fn expected(kind: Kind) -> &'static str {
         Kind::Tokens => "a number such as 500_000",
         Kind::Command => "an array of strings",
         Kind::Paths => "an array of paths",
+        Kind::Patterns => "an array of patterns",
         Kind::SomeOf(_) => "an array such as [\"finished\"]",
         Kind::Environment => "a table",
     }

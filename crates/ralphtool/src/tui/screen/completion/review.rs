@@ -13,9 +13,8 @@ use crate::ui::reason;
 use crate::ui::text::{clean, pad};
 use crate::ui::words;
 use ralph_plan::tasks::TaskState;
-use ralph_run::records::event::GateResult;
 use ralph_run::records::progress::{
-    AttemptStanding, GateProgress, Importance, Progress, StoryProgress, Warning,
+    AttemptStanding, GateProgress, GateStanding, Importance, Progress, StoryProgress, Warning,
 };
 
 /// How much is shown of each story, as far as there is room: the most first.
@@ -131,16 +130,25 @@ fn gates(progress: &Progress, columns: usize) -> Vec<Item> {
 
 fn gate_line(progress: &Progress, name: &str, widest: usize) -> Line<'static> {
     let last = last_run(progress, name);
-    let result = last.and_then(|(_, gate)| gate.result.as_ref());
     let is_red_before = progress.red_in_work.contains(name);
-    let (mark, verdict, style): (_, _, Style) = match result {
-        None if last.is_some() => ("·", STOPPED.to_owned(), DIM),
+    let standing = last.map(|(_, gate)| gate.standing());
+    let (mark, verdict, style): (_, _, Style) = match standing {
         None => ("·", NOT_RUN.to_owned(), DIM),
-        Some(GateResult::Passed) => ("✓", "passed".to_owned(), GOOD),
-        Some(GateResult::Failed { .. }) if is_red_before => {
+        Some(GateStanding::Running | GateStanding::Stopped) => ("·", STOPPED.to_owned(), DIM),
+        Some(GateStanding::NotRun) => ("·", words::NOT_RUN.to_owned(), DIM),
+        Some(GateStanding::Passed) => ("✓", "passed".to_owned(), GOOD),
+        Some(GateStanding::Flaky) => {
+            let tries = last.map_or(1, |(_, gate)| gate.tries());
+            ("✓", words::flaky(tries), WARN)
+        }
+        Some(GateStanding::RedBefore(_) | GateStanding::CannotRun(_) | GateStanding::Failed(_))
+            if is_red_before =>
+        {
             ("!", "red since before the run".to_owned(), WARN)
         }
-        Some(GateResult::Failed { how, .. }) => ("✗", clean(how), BAD),
+        Some(
+            GateStanding::RedBefore(how) | GateStanding::CannotRun(how) | GateStanding::Failed(how),
+        ) => ("✗", clean(how), BAD),
     };
     let mut spans = vec![
         Span::styled(format!("{mark}  "), style),
@@ -173,7 +181,8 @@ fn last_run<'a>(
         let has_judged = gate.attempt.is_some() || gate.whole;
         gate.name == name && has_judged
     });
-    judged.max_by_key(|(_, gate)| gate.started_at)
+    // What it said when it last ran still holds where it did not run since.
+    judged.max_by_key(|(_, gate)| (!gate.is_not_run, gate.started_at))
 }
 
 /// What is not above the choice already: warnings about how the run went, and notes.

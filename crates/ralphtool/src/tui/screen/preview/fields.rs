@@ -115,9 +115,12 @@ impl Fields {
             Field::Gate(index) => {
                 let (name, on) = self.gate(index);
                 let mark = if on { "☑" } else { "☐" };
+                let gate = self.gates.get(index);
+                let extras = gate.map(|(gate, _)| gate.extras()).unwrap_or_default();
+                let parts: Vec<String> = std::iter::once(name.to_owned()).chain(extras).collect();
                 Shown {
                     changed: settings.gates.origin == Origin::Screen,
-                    ..Shown::text("gate", &format!("{mark} {name}"))
+                    ..Shown::text("gate", &format!("{mark} {}", parts.join(", ")))
                 }
             }
             Field::AddGate => Shown::text("", "+ add a gate"),

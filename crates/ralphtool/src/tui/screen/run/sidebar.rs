@@ -12,9 +12,10 @@ use crate::tui::wrap;
 use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_plan::tasks::TaskState;
-use ralph_run::records::event::{GateResult, TaskOutline, Tries};
+use ralph_run::records::event::{TaskOutline, Tries};
 use ralph_run::records::progress::{
-    AttemptProgress, AttemptStanding, GateProgress, NO_GATES, StoryProgress, StoryStanding,
+    AttemptProgress, AttemptStanding, GateProgress, GateStanding, NO_GATES, StoryProgress,
+    StoryStanding,
 };
 
 /// From this width of the list on, a story's cost is shown, too.
@@ -364,25 +365,30 @@ fn verdict(
     let took = gate.duration.map(words::millis).map(words::elapsed);
     let took = took.unwrap_or_default();
     let last = story.attempts.last().map(|attempt| attempt.number);
-    match (&gate.result, gate.attempt) {
-        (Some(GateResult::Failed { .. }), _) if gate.is_red_since_before() => {
-            ("!", WARN, RED_BEFORE.to_owned())
-        }
-        (Some(result), Some(attempt)) if last != Some(attempt) => {
-            let what = match result {
-                GateResult::Passed => "passed".to_owned(),
-                GateResult::Failed { how, .. } => clean(how),
-            };
+    let is_baseline = gate.attempt.is_none() && !gate.whole;
+    let is_earlier = gate.attempt.filter(|attempt| last != Some(*attempt));
+    match (gate.standing(), is_earlier) {
+        (GateStanding::RedBefore(_), _) => ("!", WARN, RED_BEFORE.to_owned()),
+        (GateStanding::NotRun, _) => ("·", DIM, words::NOT_RUN.to_owned()),
+        (GateStanding::Passed, Some(attempt)) => ("·", DIM, format!("passed at attempt {attempt}")),
+        (GateStanding::Flaky, Some(attempt)) => {
+            let what = words::flaky(gate.tries());
             ("·", DIM, format!("{what} at attempt {attempt}"))
         }
+        (GateStanding::Failed(how) | GateStanding::CannotRun(how), Some(attempt)) => {
+            ("·", DIM, format!("{} at attempt {attempt}", clean(how)))
+        }
         // It says nothing about the work.
-        (Some(GateResult::Passed), None) if !gate.whole => ("·", DIM, PASSED_BEFORE.to_owned()),
-        (Some(GateResult::Passed), _) => ("✓", GOOD, took),
-        (Some(GateResult::Failed { how, .. }), _) => ("✗", BAD, clean(how)),
-        (None, _) if gate.duration.is_none() => {
+        (GateStanding::Passed | GateStanding::Flaky, None) if is_baseline => {
+            ("·", DIM, PASSED_BEFORE.to_owned())
+        }
+        (GateStanding::Flaky, None) => ("✓", WARN, words::flaky(gate.tries())),
+        (GateStanding::Passed, None) => ("✓", GOOD, took),
+        (GateStanding::Failed(how) | GateStanding::CannotRun(how), None) => ("✗", BAD, clean(how)),
+        (GateStanding::Running, _) => {
             let time = words::clock_between(gate.started_at, now);
             ("●", ACTIVE, time)
         }
-        (None, _) => ("·", DIM, STOPPED.to_owned()),
+        (GateStanding::Stopped, _) => ("·", DIM, STOPPED.to_owned()),
     }
 }
