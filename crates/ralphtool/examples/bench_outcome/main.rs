@@ -1,4 +1,4 @@
-//! How often "done" is true, with an agent that cannot be trusted: with gates and without.
+//! How often "done" is true, and what it costs, with an agent that cannot be trusted.
 //!
 //! `cargo build --release && cargo run --release --example bench_outcome` · `-- --help`
 
@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bench::figures::{self, Figures};
-use bench::{Result, Series, Setting};
+use bench::setup::Setup;
+use bench::{Result, Series};
 use options::Options;
 
 /// How long an agent may be silent: less would hit honest ones on a machine that is busy.
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says whether everything that gates said is done is done.
+/// Says whether everything is done that the user's acceptance said is done.
 fn measure(args: &[String]) -> Result<bool> {
     let mut out = io::stdout();
     let Some(options) = Options::parse(args)? else {
@@ -42,14 +43,16 @@ fn measure(args: &[String]) -> Result<bool> {
         seed: options.seed,
         changes: options.changes,
         max_retries: options.max_retries,
+        repairs: options.repairs,
+        odds: options.odds,
         idle: IDLE,
         jobs: options.jobs,
     };
     let mut all = Vec::new();
-    for setting in options.settings {
+    for setup in options.setups {
         let start = Instant::now();
-        let records = series.run(setting, |over| tell(setting, over, options.changes))?;
-        all.push(Figures::of(setting, &records, start.elapsed()));
+        let records = series.run(&setup, |over| tell(&setup, over, options.changes))?;
+        all.push(Figures::of(setup, &records, start.elapsed()));
     }
     let text = if options.is_json {
         figures::json(&series, &all)
@@ -57,14 +60,12 @@ fn measure(args: &[String]) -> Result<bool> {
         figures::table(&series, &all)
     };
     out.write_all(text.as_bytes())?;
-    let is_false =
-        |it: &Figures| it.setting == Setting::On && (it.falsely_done > 0 || !it.others.is_empty());
-    Ok(!all.iter().any(is_false))
+    Ok(!all.iter().any(Figures::is_broken))
 }
 
-fn tell(setting: Setting, over: u64, all: u64) {
+fn tell(setup: &Setup, over: u64, all: u64) {
     if over.is_multiple_of(20) || over == all {
-        let _ = writeln!(io::stderr(), "gates {}: {over} of {all}", setting.name());
+        let _ = writeln!(io::stderr(), "{}: {over} of {all}", setup.name);
     }
 }
 

@@ -1,20 +1,27 @@
 //! The flags of the bench.
 
-use crate::bench::{Result, Setting};
+use crate::bench::Result;
+use crate::bench::chance::Odds;
+use crate::bench::setup::Setup;
 
 /// What `--help` says.
 pub(crate) const HELP: &str = "\
-Runs changes with an agent that lies, fails, crashes, hangs and damages earlier work, once with gates
-and once without, and asks an independent judge what is really done. Ends with 1 if something is not
-that gates said is done.
+Runs the same changes with an agent that lies, fails, crashes, hangs and damages earlier work, with and
+without repairs, a reviewer and gates that run again, and asks an independent judge what is really done.
+Ends with 1 if something is not that the user's acceptance said is done.
 
 Usage: cargo build --release && cargo run --release --example bench_outcome -- [OPTIONS]
 
   --changes N      changes of four stories [default: 200]
   --seed N         what all chance hangs on [default: 1]
   --max-retries N  attempts of a story after the first [default: 3, as in ralphtool]
-  --only SETTING   off: no gates · on: the user's acceptance, the agent's own tests, tamper checks ·
-                   own: the same without the acceptance [default: off and on]; may be repeated
+  --repairs N      repairs of an attempt in the same session [default: 2, as in ralphtool]
+  --fix P          with which chance in hundred an agent fixes what it is told in its session [default: 70]
+  --flake P        how many of a hundred runs of the project's tests are red for no reason [default: 5]
+  --only SETUP     may be repeated [default: retry, +repair, +review and all]
+                   off: no gates · own: the agent's own tests and tamper checks · own+review: and a reviewer ·
+                   retry: and the user's acceptance · +repair: and repairs · +review: and a reviewer · all: and
+                   red gates run again
   --jobs N         changes at the same time [default: as many as there are cores]
   --json           one object instead of a table
 ";
@@ -28,8 +35,12 @@ pub(crate) struct Options {
     pub(crate) changes: u64,
     /// Attempts of a story after the first.
     pub(crate) max_retries: u32,
-    /// What is checked, in turns.
-    pub(crate) settings: Vec<Setting>,
+    /// Repairs of an attempt.
+    pub(crate) repairs: u32,
+    /// What else hangs on chance.
+    pub(crate) odds: Odds,
+    /// What is compared, in turns.
+    pub(crate) setups: Vec<Setup>,
     /// Changes at the same time.
     pub(crate) jobs: usize,
     /// For programs.
@@ -43,7 +54,9 @@ impl Options {
             seed: 1,
             changes: 200,
             max_retries: 3,
-            settings: Vec::new(),
+            repairs: 2,
+            odds: Odds::USUAL,
+            setups: Vec::new(),
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
             is_json: false,
         };
@@ -56,13 +69,16 @@ impl Options {
                 "--seed" => options.seed = number(value()?)?,
                 "--changes" => options.changes = number(value()?)?,
                 "--max-retries" => options.max_retries = number(value()?)?,
+                "--repairs" => options.repairs = number(value()?)?,
+                "--fix" => options.odds.fix = hundredths(value()?)?,
+                "--flake" => options.odds.flake = hundredths(value()?)?,
                 "--jobs" => options.jobs = number(value()?)?,
-                "--only" => options.settings.push(setting(value()?)?),
+                "--only" => options.setups.push(setup(value()?)?),
                 other => return Err(format!("unknown option `{other}`; try `--help`").into()),
             }
         }
-        if options.settings.is_empty() {
-            options.settings = vec![Setting::Off, Setting::On];
+        if options.setups.is_empty() {
+            options.setups = Setup::COMPARED.to_vec();
         }
         Ok(Some(options))
     }
@@ -73,8 +89,16 @@ fn number<T: std::str::FromStr>(word: &str) -> Result<T> {
     Ok(number.map_err(|_| format!("`{word}` is not a number"))?)
 }
 
-fn setting(word: &str) -> Result<Setting> {
-    let mut all = Setting::ALL.into_iter();
-    let found = all.find(|setting| setting.name() == word);
-    Ok(found.ok_or_else(|| format!("`{word}` is none of off, own and on"))?)
+fn hundredths(word: &str) -> Result<u64> {
+    let number = number(word)?;
+    if number > 100 {
+        return Err(format!("`{word}` is more than 100").into());
+    }
+    Ok(number)
+}
+
+fn setup(word: &str) -> Result<Setup> {
+    let names: Vec<&str> = Setup::EVERY.iter().map(|setup| setup.name).collect();
+    let found = Setup::named(word);
+    Ok(found.ok_or_else(|| format!("`{word}` is none of {}", names.join(", ")))?)
 }

@@ -138,7 +138,7 @@ pub(crate) fn script(seed: u64, change: u64, attempts: u64) -> String {
 /// Draws one attempt.
 pub(crate) fn draw(seed: u64, change: u64, story: usize, number: u64) -> Attempt {
     let mut dice = Dice::new(&[seed, change, story as u64, number]);
-    let mut left = dice.next() % 100;
+    let mut left = dice.hundredths();
     let drawn = SHARES.iter().find(|(_, share)| {
         let is_it = left < *share;
         left = left.saturating_sub(*share);
@@ -155,10 +155,10 @@ pub(crate) fn draw(seed: u64, change: u64, story: usize, number: u64) -> Attempt
 }
 
 /// Numbers that look like chance: `SplitMix64`.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    fn new(parts: &[u64]) -> Self {
+    pub(crate) fn new(parts: &[u64]) -> Self {
         let mut dice = Self(0);
         for part in parts {
             dice.0 = dice.next() ^ part;
@@ -172,6 +172,11 @@ impl Dice {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// A number below 100.
+    pub(crate) fn hundredths(&mut self) -> u64 {
+        self.next() % 100
     }
 
     fn below(&mut self, limit: usize) -> usize {

@@ -1,10 +1,14 @@
 //! Changes with an agent that cannot be trusted, run by the real program and checked independently.
 
 pub(crate) mod catalogue;
+pub(crate) mod chance;
 pub(crate) mod check;
 pub(crate) mod draw;
 pub(crate) mod figures;
 pub(crate) mod project;
+pub(crate) mod setup;
+pub(crate) mod starts;
+pub(crate) mod tokens;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -16,37 +20,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use chance::Odds;
 use check::{Flaw, Judge, What};
 use draw::{Attempt, Deed, STORIES};
 use project::Project;
+use setup::Setup;
+use starts::Starts;
+use tokens::Model;
 
 /// A result whose error is a message for people. It crosses threads.
 pub(crate) type Result<T, E = Box<dyn Error + Send + Sync>> = std::result::Result<T, E>;
-
-/// What the program checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Setting {
-    /// Nothing: no gate, no tamper check.
-    Off,
-    /// The tests the agent writes are a gate, and have to stay as they are.
-    Own,
-    /// The same, and the user's own acceptance is a gate, story by story and at the end.
-    On,
-}
-
-impl Setting {
-    /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Off, Self::Own, Self::On];
-
-    /// Its name on the command line and in figures.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Own => "own",
-            Self::On => "on",
-        }
-    }
-}
 
 /// What is run.
 #[derive(Debug, Clone)]
@@ -59,6 +42,10 @@ pub(crate) struct Series<'a> {
     pub(crate) changes: u64,
     /// How many attempts each story has after the first.
     pub(crate) max_retries: u32,
+    /// How often an agent may repair an attempt, where it may.
+    pub(crate) repairs: u32,
+    /// What else hangs on chance.
+    pub(crate) odds: Odds,
     /// How long an agent may be silent; each one that hangs costs as much.
     pub(crate) idle: Duration,
     /// How many changes are under way at the same time.
@@ -85,6 +72,8 @@ pub(crate) struct Record {
     pub(crate) ending: Ending,
     /// All attempts, in order.
     pub(crate) attempts: Vec<Attempt>,
+    /// All processes of agents.
+    pub(crate) starts: Starts,
     /// Stories the program saved as done.
     pub(crate) claimed: Vec<usize>,
     /// What is wrong with these, or with what was there before; each with the deed behind it.
@@ -101,6 +90,12 @@ impl Record {
         self.ending == Ending::Done && !self.flaws.is_empty()
     }
 
+    /// The stories that the program saved as done, and that are.
+    pub(crate) fn stories_really_done(&self) -> usize {
+        let is_right = |story: &&usize| !self.flaws.iter().any(|(flaw, _)| flaw.story == **story);
+        self.claimed.iter().filter(is_right).count()
+    }
+
     /// The program says that all is done, and it is.
     pub(crate) fn is_really_done(&self) -> bool {
         self.ending == Ending::Done && self.flaws.is_empty()
@@ -108,8 +103,8 @@ impl Record {
 }
 
 impl Series<'_> {
-    /// Runs all changes with one setting; `told` hears how many are over.
-    pub(crate) fn run(&self, setting: Setting, told: impl Fn(u64) + Sync) -> Result<Vec<Record>> {
+    /// Runs all changes with one setup; `told` hears how many are over.
+    pub(crate) fn run(&self, setup: &Setup, told: impl Fn(u64) + Sync) -> Result<Vec<Record>> {
         let next = AtomicU64::new(0);
         let over = AtomicU64::new(0);
         let is_broken = AtomicBool::new(false);
@@ -120,7 +115,7 @@ impl Series<'_> {
                 if change >= self.changes {
                     break;
                 }
-                let record = self.change(setting, change).inspect_err(|_| {
+                let record = self.change(setup, change).inspect_err(|_| {
                     is_broken.store(true, Ordering::Relaxed);
                 })?;
                 let mut records = records.lock().map_err(|_| "another job broke")?;
@@ -139,8 +134,8 @@ impl Series<'_> {
         Ok(records)
     }
 
-    fn change(&self, setting: Setting, change: u64) -> Result<Record> {
-        let project = Project::make(self, setting, change)?;
+    fn change(&self, setup: &Setup, change: u64) -> Result<Record> {
+        let project = Project::make(self, setup, change)?;
         let start = Instant::now();
         let output = project.run(self.program)?;
         let took = start.elapsed();
@@ -153,6 +148,7 @@ impl Series<'_> {
             }
         };
         let attempts = project.deeds()?;
+        let starts = Starts::read(&project.starts()?, Model::USUAL)?;
         let claimed = project.claimed()?;
         let asked: Vec<usize> = match ending {
             Ending::Done => (0..=STORIES).collect(),
@@ -168,6 +164,7 @@ impl Series<'_> {
             ending,
             flaws: flaws.collect(),
             attempts,
+            starts,
             claimed,
             failures: failures(&String::from_utf8_lossy(&output.stdout)),
             took,

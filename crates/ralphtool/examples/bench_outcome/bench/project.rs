@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::catalogue::{Function, Tests};
+use super::chance;
 use super::draw::{self, STORIES};
-use super::{Result, Series, Setting};
+use super::setup::{Checks, Setup};
+use super::{Result, Series};
 
 /// Runs all tests of the project.
 pub(crate) const RUNNER: &str = include_str!("run.sh");
@@ -16,9 +18,14 @@ pub(crate) const RUNNER: &str = include_str!("run.sh");
 pub(crate) const ASSERTIONS: &str = include_str!("assert.sh");
 const AGENT: &str = include_str!("agent.sh");
 const ACCEPTANCE: &str = include_str!("acceptance.sh");
+const REVIEWER: &str = include_str!("reviewer.sh");
+const FLAKY: &str = include_str!("flaky.sh");
 
 /// Draws for more attempts than a story can have: it may be opened again at the end.
 const SPARE_ATTEMPTS: u64 = 50;
+
+/// How long a reviewer may take.
+const REVIEW_TIMEOUT: &str = "60s";
 
 /// Everything in one folder, which is removed with it.
 pub(crate) struct Project {
@@ -29,7 +36,7 @@ pub(crate) struct Project {
 
 impl Project {
     /// Writes it all.
-    pub(crate) fn make(series: &Series<'_>, setting: Setting, change: u64) -> Result<Self> {
+    pub(crate) fn make(series: &Series<'_>, setup: &Setup, change: u64) -> Result<Self> {
         let seed = series.seed;
         let project = Self {
             folder: tempfile::tempdir_in(swift_folder())?,
@@ -40,15 +47,23 @@ impl Project {
             fs::create_dir(root.join(name))?;
         }
         write(&root.join("agent.sh"), AGENT)?;
+        write(&root.join("reviewer.sh"), REVIEWER)?;
+        write(&root.join("flaky.sh"), FLAKY)?;
         let attempts = u64::from(series.max_retries) * 2 + SPARE_ATTEMPTS;
-        write(&root.join("draws"), &draw::script(seed, change, attempts))?;
+        let rounds = u64::from(series.repairs) + 2;
+        let odds = series.odds;
+        let draws = draw::script(seed, change, attempts)
+            + &chance::answers(odds, seed, change, attempts, rounds);
+        write(&root.join("draws"), &draws)?;
+        write(&root.join("reviews"), &chance::reviews(odds, seed, change))?;
+        write(&root.join("flakes"), &chance::flakes(odds, seed, change))?;
         write(&root.join("acceptance/run.sh"), ACCEPTANCE)?;
         for (story, function) in project.functions.iter().enumerate() {
             let script = root.join(format!("acceptance/{story}.sh"));
             write(&script, &function.acceptance())?;
             project.lay_out_material(story, function)?;
         }
-        project.write_repository(&project.settings(series, setting))?;
+        project.write_repository(&project.settings(series, setup))?;
         Ok(project)
     }
 
@@ -102,30 +117,54 @@ impl Project {
         Ok(())
     }
 
-    fn settings(&self, series: &Series<'_>, setting: Setting) -> String {
+    fn settings(&self, series: &Series<'_>, setup: &Setup) -> String {
         let root = self.root().display();
         let (max_retries, idle) = (series.max_retries, series.idle.as_secs());
-        let strict_tasks = setting == Setting::On;
-        let agent = format!(
-            "agent = \"flaky\"\nmax_retries = {max_retries}\nstrict_tasks = {strict_tasks}\n\n\
-             [timeouts]\nidle = \"{idle}s\"\n\n\
-             [agents.flaky]\ncommand = [\"sh\", \"{root}/agent.sh\", \"{root}\"]\n\n"
+        let strict_tasks = setup.checks == Checks::Acceptance;
+        let repairs = if setup.repairs { series.repairs } else { 0 };
+        let mut text = format!(
+            "agent = \"flaky\"\nmax_retries = {max_retries}\nrepairs = {repairs}\n\
+             strict_tasks = {strict_tasks}\n\n[timeouts]\nidle = \"{idle}s\"\n\n\
+             [agents.flaky]\ncommand = [\"sh\", \"{root}/agent.sh\", \"{root}\", \"first\", \"{{session}}\"]\n\
+             resume = [\"sh\", \"{root}/agent.sh\", \"{root}\", \"again\", \"{{session}}\"]\n\n"
         );
-        let tests = "[tamper]\ntests = \"fail\"\n\n[[gate]]\nname = \"tests\"\n\
-                     run = \"sh tests/run.sh\"\n";
-        let checks = match setting {
-            Setting::Off => "[tamper]\nboxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\n\
+        if setup.review {
+            let reviewer = format!("[\"sh\", \"{root}/reviewer.sh\", \"{root}\"]");
+            let _ = write!(
+                text,
+                "[agents.reader]\ncommand = {reviewer}\nreview = {reviewer}\n\n\
+                 [[review]]\nname = \"reviewer\"\nagent = \"reader\"\ntimeout = \"{REVIEW_TIMEOUT}\"\n\n"
+            );
+        }
+        text.push_str(&self.checks(setup));
+        text
+    }
+
+    /// The gates and tamper checks.
+    fn checks(&self, setup: &Setup) -> String {
+        let root = self.root().display();
+        let own_tests = format!("sh {root}/flaky.sh {root}");
+        let acceptance = format!("sh {root}/acceptance/run.sh {root}");
+        let retries = if setup.gate_retry {
+            "retries = 1\n"
+        } else {
+            ""
+        };
+        let tests = format!(
+            "[tamper]\ntests = \"fail\"\n\n[[gate]]\nname = \"tests\"\nrun = \"{own_tests}\"\n{retries}"
+        );
+        match setup.checks {
+            Checks::None => "[tamper]\nboxes = \"off\"\nspecs = \"off\"\ntests = \"off\"\n\
                              config = \"off\"\noutside = \"off\"\n"
                 .to_owned(),
-            Setting::Own => tests.to_owned(),
+            Checks::OwnTests => tests,
             // Before the end the whole change does not hold, so there is nothing to compare with.
-            Setting::On => format!(
-                "{tests}\n[[gate]]\nname = \"acceptance\"\nrun = \"sh {root}/acceptance/run.sh {root}\"\n\n\
-                 [[gate]]\nname = \"whole\"\nwhen = \"end\"\nbaseline = false\n\
-                 run = \"sh tests/run.sh && sh {root}/acceptance/run.sh {root} all\"\n"
+            Checks::Acceptance => format!(
+                "{tests}\n[[gate]]\nname = \"acceptance\"\nrun = \"{acceptance}\"\n\n\
+                 [[gate]]\nname = \"whole\"\nwhen = \"end\"\nbaseline = false\n{retries}\
+                 run = \"{own_tests} && {acceptance} all\"\n"
             ),
-        };
-        format!("{agent}{checks}")
+        }
     }
 
     /// Runs the program until it is done or gives up.
@@ -142,6 +181,11 @@ impl Project {
                 draw::Attempt::read(line).ok_or_else(|| format!("no deed is `{line}`").into())
             })
             .collect()
+    }
+
+    /// The processes that agents were, as their scripts noted them.
+    pub(crate) fn starts(&self) -> Result<String> {
+        Ok(fs::read_to_string(self.root().join("starts"))?)
     }
 
     /// The stories whose checkpoint is on the branch of the run.

@@ -604,6 +604,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
     ("list", &[("--json", "commands::list_has_a_json_form")]),
     ("show", &[("--json", "commands::show_has_a_json_form")]),
     (
+        "check",
+        &[("--json", "check::json_has_every_finding_with_its_place")],
+    ),
+    (
         "prompt",
         &[("--story", "commands::prompt_takes_a_story_by_its_id")],
     ),
