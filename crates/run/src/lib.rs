@@ -18,6 +18,7 @@
 //! | [`policy`] | the rules of a run: what each failure means, budgets, prices, which agent is asked |
 //! | [`records`] | events, the file they are kept in, and the folds of them |
 //! | `prompt` | the prompt of an attempt |
+//! | `answers` | what users answer to questions of agents, as files for the run |
 //! | [`agent`] | an agent of the settings as a process |
 //! | [`gate`] | the shell line of a gate, and whether it can run |
 //! | [`machine`] | the decisions, as a state machine without I/O |
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub(crate) mod answers;
 pub mod doctor;
 pub mod engine;
 pub mod failure;

@@ -14,6 +14,7 @@ mod ending;
 mod failed_attempt;
 mod held;
 mod io;
+mod question;
 mod repair;
 mod session;
 mod stories;
@@ -47,6 +48,7 @@ pub use self::io::{
     Ground, Input, LostTasks, Step, StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer,
     TimerKind, UserCommand,
 };
+use self::question::Awaited;
 use self::session::Attempt;
 use self::stories::Current;
 use self::whole::Whole;
@@ -96,6 +98,8 @@ pub struct Resumption {
     pub attempts: BTreeMap<StoryId, u32>,
     /// What the user wrote that is not over yet.
     pub notes: Notes,
+    /// What agents asked about stories, without an answer so far.
+    pub questions: BTreeMap<StoryId, String>,
     /// Gates that were red where the run began.
     pub red_before: Vec<String>,
     /// Gates that are red in the work that is done.
@@ -123,6 +127,10 @@ pub struct Machine {
     /// The story at hand is given up as soon as that is safe.
     skip: bool,
     notes: Notes,
+    /// What agents asked about stories, without an answer so far.
+    questions: BTreeMap<StoryId, String>,
+    /// Stories whose question was waited for in vain.
+    unanswered: BTreeSet<StoryId>,
     /// Who can work.
     availability: Availability,
     tally: Tally,
@@ -191,6 +199,8 @@ enum Phase {
     Waiting(Held, Timestamp),
     /// The user has to say that it goes on.
     Paused(Held),
+    /// The user has to answer a question.
+    AwaitingAnswer(Awaited),
     /// The user chooses how to finish.
     Asking(Outcome),
     /// The branch is taken home or kept.
@@ -216,9 +226,12 @@ impl Phase {
             Self::Baseline(_) | Self::Working(_) | Self::Gating(_) | Self::Whole(_) => {
                 AnsweredBy::Process
             }
-            Self::New | Self::Waiting(..) | Self::Paused(_) | Self::Asking(_) | Self::Ended => {
-                AnsweredBy::Other
-            }
+            Self::New
+            | Self::Waiting(..)
+            | Self::Paused(_)
+            | Self::AwaitingAnswer(_)
+            | Self::Asking(_)
+            | Self::Ended => AnsweredBy::Other,
         }
     }
 }
@@ -302,6 +315,8 @@ impl Machine {
             pause: false,
             skip: false,
             notes: earlier.notes,
+            questions: earlier.questions,
+            unanswered: BTreeSet::new(),
             availability: Availability::default(),
             tally: Tally {
                 usage: earlier.used.usage,

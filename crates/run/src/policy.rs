@@ -8,7 +8,7 @@ pub mod roster;
 
 use std::time::Duration;
 
-pub use super::settings::{GateSettings as Gate, OnFinish, When};
+pub use super::settings::{GateSettings as Gate, OnBlocked, OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
@@ -53,6 +53,8 @@ pub struct Policy {
     pub tamper: TamperPolicy,
     /// The checks of every attempt, in order.
     pub gates: Vec<Gate>,
+    /// What happens when an agent asks a question.
+    pub on_blocked: OnBlocked,
     /// What happens to the branch at the end.
     pub on_finish: OnFinish,
 }
@@ -84,6 +86,7 @@ impl Default for Policy {
             require_changes: false,
             tamper: TamperPolicy::default(),
             gates: Vec::new(),
+            on_blocked: OnBlocked::Wait,
             on_finish: OnFinish::Ask,
         }
     }
@@ -117,6 +120,8 @@ pub enum Consequence {
     Wait,
     /// Another agent takes over, or the run ends; no retry is used.
     Replace,
+    /// Wait for the user's answer, or go on without the story; no retry is used.
+    Ask,
     /// The story is passed over and the run goes on; no retry is used.
     Skip,
     /// The run ends.
@@ -137,6 +142,7 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Timeout
         | FailureKind::Overflow => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
+        FailureKind::Blocked => Consequence::Ask,
         FailureKind::Skipped => Consequence::Skip,
         FailureKind::Auth => Consequence::Replace,
         FailureKind::Budget | FailureKind::Stopped | FailureKind::Interrupted => Consequence::Stop,
@@ -168,6 +174,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
             | FailureKind::Silent
             | FailureKind::Timeout
             | FailureKind::Overflow
+            | FailureKind::Blocked
     )
 }
 
@@ -194,7 +201,7 @@ mod tests {
 
     #[test]
     fn each_failure_means_what_the_table_says() {
-        use Consequence::{Replace, Retry, Skip, Stop, Wait};
+        use Consequence::{Ask, Replace, Retry, Skip, Stop, Wait};
         #[track_caller]
         fn row(kind: FailureKind, follows: Consequence, in_prompt: bool) {
             assert_eq!(
@@ -213,6 +220,7 @@ mod tests {
         row(FailureKind::Timeout, Retry, true);
         row(FailureKind::Overflow, Retry, true);
         row(FailureKind::Limit, Wait, false);
+        row(FailureKind::Blocked, Ask, true);
         row(FailureKind::Auth, Replace, false);
         row(FailureKind::Budget, Stop, false);
         row(FailureKind::Stopped, Stop, false);

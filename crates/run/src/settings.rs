@@ -26,7 +26,7 @@ pub use self::agents::{AgentList, Variable};
 pub use self::all::{PartialSettings, Settings};
 pub use self::gate::{GateSettings, When};
 pub use self::notify::{NotifySettings, Occasion};
-pub use self::on_finish::OnFinish;
+pub use self::on_finish::{OnBlocked, OnFinish};
 pub use self::tamper::{Severity, TamperCheck};
 use ralph_agents::adapters::ADAPTERS;
 use ralph_vault::tree::guard::Limits;

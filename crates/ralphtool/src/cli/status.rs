@@ -228,6 +228,7 @@ fn headline(status: &Status, now: &Zoned) -> String {
             }
             _ => headline,
         },
+        Some(RunState::Blocked) => headline,
         Some(RunState::Paused) => format!("{headline}; `p` in its terminal continues"),
         Some(RunState::Choosing) => {
             format!("{headline}; choose how to finish in its terminal")
@@ -350,6 +351,19 @@ fn doing(status: &Status, now: Timestamp) -> Option<String> {
         } => {
             let place = if *baseline { " on the checkpoint" } else { "" };
             format!("gate `{}` runs{place}, {}", clean(gate), since(*at))
+        }
+        Activity::AwaitingAnswer {
+            question,
+            since: at,
+            until,
+        } => {
+            let end = until.map(|until| format!(", {} left", words::clock_between(now, until)));
+            let end = end.unwrap_or_default();
+            format!(
+                "waits for an answer, {}{end}: {}",
+                since(*at),
+                clean(question)
+            )
         }
         Activity::Waiting { reason, until } => {
             let left = words::clock_between(now, *until);

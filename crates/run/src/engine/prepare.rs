@@ -19,7 +19,7 @@ use crate::gate::{self, GatePlace};
 use crate::machine::{Carry, Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
+use crate::policy::{Budget, OnBlocked, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::{Event, Record};
 use crate::records::file;
 use crate::records::notify::Listener;
@@ -342,6 +342,7 @@ fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> Resumption {
         used: so_far.used(),
         stories: so_far.used_by_stories(),
         attempts: open.attempts,
+        questions: so_far.open_questions(),
         notes: so_far.notes,
         red_before: so_far.red_before,
         red_in_work: so_far.red_in_work,
@@ -412,6 +413,11 @@ fn policy(run: &Run) -> Policy {
         require_changes: settings.require_changes.value,
         tamper: TamperPolicy::of(settings),
         gates: settings.gates.value.clone(),
+        on_blocked: match &settings.on_blocked {
+            Some(choice) => choice.value,
+            None if run.attended => OnBlocked::Wait,
+            None => OnBlocked::Skip,
+        },
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

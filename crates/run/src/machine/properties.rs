@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
-use crate::policy::{Budget, Consequence, Gate, OnFinish, When, consequence};
+use crate::policy::{Budget, Consequence, Gate, OnBlocked, OnFinish, When, consequence};
 use crate::records::event::{
     AttemptContinued, AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult,
     GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
@@ -71,6 +71,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
             text: "note".to_owned(),
         }),
         4 => Just(UserCommand::Again),
+        4 => prop::option::of(1_u8..4).prop_map(|story| answer_to(story.map(|it| id(&it.to_string())))),
         1 => Just(UserCommand::Finish(FinishChoice::Keep)),
     ];
     let one = prop_oneof![
@@ -94,7 +95,19 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Cleanup),
         Just(OnFinish::Keep)
     ];
-    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish, 0_u32..4);
+    let on_blocked = prop_oneof![
+        Just(OnBlocked::Wait),
+        Just(OnBlocked::Skip),
+        Just(OnBlocked::Stop)
+    ];
+    let rules = (
+        any::<bool>(),
+        any::<bool>(),
+        0_u32..4,
+        on_finish,
+        0_u32..4,
+        on_blocked,
+    );
     let gates = prop::collection::vec((any::<bool>(), any::<bool>()), 0..4);
     let times = (seconds(1..900), seconds(1..3000), seconds(60..9000));
     let budget = (
@@ -121,6 +134,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             max_retries: rules.2,
             repairs: rules.4,
             on_finish: rules.3,
+            on_blocked: rules.5,
             gates: gates.into_iter().enumerate().map(any_gate).collect(),
             idle_timeout: times.0,
             total_timeout: times.1,
@@ -139,6 +153,12 @@ fn policies() -> impl Strategy<Value = Policy> {
             ..Policy::default()
         }
     })
+}
+
+/// The user's answer to a question.
+fn answer_to(story: Option<StoryId>) -> UserCommand {
+    let text = "yes".to_owned();
+    UserCommand::Answer { story, text }
 }
 
 /// An answer that fits few steps.
@@ -201,6 +221,8 @@ enum Open {
     Nothing,
     /// The user has to say that it goes on.
     Paused,
+    /// The user has to answer the question about this story.
+    Asked(StoryId),
     Step(Effect),
 }
 
@@ -324,6 +346,7 @@ impl World {
             self.open,
             Open::Nothing
                 | Open::Paused
+                | Open::Asked(_)
                 | Open::Step(Effect::SetTimerAt { .. } | Effect::Step(_, Step::AskFinish))
         ) {
             return;
@@ -386,6 +409,9 @@ impl World {
     fn answer(&mut self, pick: u8) {
         if self.open == Open::Paused {
             return self.send(Input::User(UserCommand::GoOn));
+        }
+        if let Open::Asked(story) = self.open.clone() {
+            return self.send(Input::User(answer_to(Some(story))));
         }
         let Open::Step(step) = self.open.clone() else {
             return;
@@ -737,7 +763,14 @@ impl World {
             }
             Event::RunStarted { .. } => self.counted.clear(),
             Event::Paused { .. } => self.open = Open::Paused,
+            Event::QuestionAsked(asked) if asked.waits => {
+                assert_eq!(self.policy.on_blocked, OnBlocked::Wait);
+                self.open = Open::Asked(asked.story.clone());
+            }
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
+            Event::QuestionAnswered(answered) => {
+                self.unread.push(Some(answered.story.clone()));
+            }
             Event::NoteUnused { story, .. } => {
                 self.unread.retain(|it| it.as_ref() != Some(story));
             }
@@ -800,6 +833,10 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
                 message: "log in".to_owned(),
             }),
             is_error: true,
+            ..silent()
+        },
+        13 => AgentEnd {
+            promise: Some(Promise::Blocked("which".to_owned())),
             ..silent()
         },
         8 => AgentEnd {
@@ -865,6 +902,7 @@ impl Order {
                 | Event::NoteAdded { .. }
                 | Event::NoteUnused { .. }
                 | Event::Requested { .. }
+                | Event::QuestionAnswered { .. }
                 | Event::Warning { .. }
         );
         assert!(
@@ -911,6 +949,7 @@ impl Order {
             }
             // The tree of an attempt is kept while the run waits or is paused.
             Event::Waiting { .. } | Event::Paused { .. } => assert!(self.story.is_some()),
+            Event::QuestionAsked(asked) => assert_eq!(self.story.as_ref(), Some(&asked.story)),
             Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());
             }
@@ -935,6 +974,7 @@ impl Order {
             | Event::NoteAdded { .. }
             | Event::NoteUnused { .. }
             | Event::TasksChanged { .. }
+            | Event::QuestionAnswered { .. }
             | Event::ChoiceNeeded
             | Event::FinishFailed { .. } => {}
         }

@@ -20,6 +20,8 @@ pub(super) enum Remedy {
     Repair,
     /// The session goes on at this moment; until then the run waits, for this reason.
     Wait(Timestamp, String),
+    /// The session goes on once the user has answered.
+    Ask,
     /// The attempt is parked.
     Park,
 }
@@ -45,6 +47,7 @@ impl Machine {
                 // Another agent takes over, or nobody waits that long.
                 Pick::Agent(_) | Pick::NoAgent(_) => Remedy::Park,
             },
+            Consequence::Ask if self.waits_for_answer(&attempt.id.story) => Remedy::Ask,
             _ => Remedy::Park,
         }
     }
@@ -126,7 +129,7 @@ impl Machine {
         let session = &attempt.session;
         let (story, number) = (attempt.id.story.clone(), attempt.id.attempt);
         Some(match session.cause.as_ref()? {
-            Cause::LimitOver => Event::AttemptContinued(AttemptContinued {
+            Cause::LimitOver | Cause::Answered => Event::AttemptContinued(AttemptContinued {
                 story,
                 attempt: number,
             }),

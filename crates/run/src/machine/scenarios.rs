@@ -9,6 +9,7 @@ mod gates;
 mod limits;
 mod notes;
 mod prices;
+mod questions;
 mod repairs;
 mod steering;
 mod stops;

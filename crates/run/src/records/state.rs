@@ -17,6 +17,8 @@ pub enum RunState {
     Running,
     /// It waits for a limit to end.
     Waiting,
+    /// It waits for the user to answer a question.
+    Blocked,
     /// The user paused it.
     Paused,
     /// It is over, and its terminal asks how to finish.
@@ -84,6 +86,7 @@ impl RunState {
             (Some(_), _) if is_live && progress.finish.is_none() => Self::Choosing,
             (None, Doing::Waiting { .. }) if is_live => Self::Waiting,
             (None, Doing::Paused { .. }) if is_live => Self::Paused,
+            (None, Doing::AwaitingAnswer { .. }) if is_live => Self::Blocked,
             (None, _) if is_live => Self::Running,
             _ if progress.is_rewound() => Self::Rewound,
             (Some(outcome), _) => Self::ended(outcome),
@@ -118,6 +121,7 @@ impl RunState {
         match self {
             Self::Running => "running",
             Self::Waiting => "waiting",
+            Self::Blocked => "waiting for an answer",
             Self::Paused => "paused",
             Self::Choosing => "choosing",
             Self::Interrupted => "interrupted",
@@ -144,7 +148,7 @@ impl RunState {
     pub const fn is_live(self) -> bool {
         matches!(
             self,
-            Self::Running | Self::Waiting | Self::Paused | Self::Choosing
+            Self::Running | Self::Waiting | Self::Blocked | Self::Paused | Self::Choosing
         )
     }
 

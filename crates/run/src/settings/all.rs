@@ -12,7 +12,7 @@ use super::file_text::FileText;
 use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
-use super::{GateSettings, NotifySettings, OnFinish, Origin, SettingsProblem, Sourced};
+use super::{GateSettings, NotifySettings, OnBlocked, OnFinish, Origin, SettingsProblem, Sourced};
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_base::size::SizeLimit;
@@ -167,6 +167,11 @@ settings! {
             variable "RALPHTOOL_ON_FINISH", flag "--on-finish",
             "What to do with the branch at the end: `ask` (without a terminal: keep), `cleanup` (return to\n\
              your branch, with the changes uncommitted) or `keep`.";
+        "on_blocked" => on_blocked: OnBlocked,
+            without "`wait` on a terminal, or else `skip`", example r#""wait""#,
+            variable "RALPHTOOL_ON_BLOCKED", flag "--on-blocked",
+            "What to do when an agent asks a question: `wait` for the answer (`max_wait` bounds it), `skip` the\n\
+             story until there is one, or `stop`. `ralphtool answer` answers.";
         "commit_message" => commit_message: MessageTemplate = MessageTemplate::default(),
             variable "RALPHTOOL_COMMIT_MESSAGE",
             "The message of each story's commit after `ralphtool finish --reword`. Placeholders: {id}, {title},\n\

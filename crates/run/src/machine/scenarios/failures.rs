@@ -82,16 +82,6 @@ fn failed_tells_its_reason() {
 }
 
 #[test]
-fn blocked_tells_its_question() {
-    let asks = AgentEnd {
-        promise: Some(Promise::Blocked("A or B?".to_owned())),
-        ..failed("")
-    };
-    let reason = "the agent asks: A or B?";
-    uses_a_retry(asks, FailureKind::Failed, reason, Some(reason));
-}
-
-#[test]
 fn gate_tells_its_name_its_exit_and_its_last_lines() {
     let policy = Policy {
         gates: vec![gate("tests", false)],
