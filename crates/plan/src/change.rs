@@ -96,6 +96,8 @@ pub struct Story {
     pub state: StoryState,
     /// Which of the change's task files it is in.
     pub file: usize,
+    /// The line of that file its section begins with, from 1.
+    pub line: usize,
 }
 
 /// Whether a story has something left to do.
@@ -151,6 +153,9 @@ pub struct Scenario {
     pub name: String,
     /// Its steps, as written.
     pub text: String,
+    /// The line its heading stands on in the delta spec, from 1.
+    #[serde(skip)]
+    pub line: usize,
 }
 
 /// Something the user should know; it stops nothing.

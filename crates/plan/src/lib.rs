@@ -53,6 +53,7 @@ mod files;
 mod formats;
 mod js;
 mod label;
+pub mod lint;
 mod outline;
 pub mod show;
 pub mod source;

@@ -74,6 +74,8 @@ struct Draft {
     file: usize,
     label: Label,
     section: String,
+    /// The line the section begins with, from 1.
+    line: usize,
     tasks: Vec<Task>,
 }
 
@@ -87,6 +89,7 @@ impl Draft {
             tasks: self.tasks,
             section: self.section,
             file: self.file,
+            line: self.line,
         }
     }
 }
@@ -140,6 +143,7 @@ fn drafts_of(index: usize, file: &TaskFile, rules: &Rules) -> Vec<Draft> {
         .zip(segments)
         .map(|(tasks, segment)| Draft {
             file: index,
+            line: segment.lines.start + 1,
             section: outline.text(&file.bytes, segment.lines),
             label: with_title(segment.label, &file.label),
             tasks,

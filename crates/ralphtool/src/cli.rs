@@ -8,6 +8,7 @@ mod answer;
 mod arguments;
 mod attach;
 mod attempts;
+mod check;
 mod complete;
 mod completions;
 mod crash;
@@ -112,6 +113,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::New(given)) => new::run(given, context),
         Some(Command::List(given)) => list::run(given, context),
         Some(Command::Show(given)) => show::run(given, context),
+        Some(Command::Check(given)) => check::run(given, context),
         Some(Command::Prompt(given)) => prompt::run(given, context),
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),

@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | `plain`, `json` | the reporters, which show a run while it happens |
 //! | `line`, `status`, `summary` | a line of the log, the live line below it, the closing words |
-//! | `page`, `receipt`, `failure`, `transcript` | text that is printed once |
+//! | `page`, `receipt`, `failure`, `findings`, `transcript` | text that is printed once |
 //! | `reason` | why an attempt failed, in a line or a few |
 //! | `words`, `clock`, `text`, `style` | counts and times in words; cleaning, cutting and wrapping text; colours |
 
 pub(crate) mod bell;
 pub(crate) mod clock;
 pub(crate) mod failure;
+pub(crate) mod findings;
 pub(crate) mod json;
 pub(crate) mod line;
 pub(crate) mod page;

@@ -218,6 +218,11 @@ pub(crate) struct PipeWarning {
     pub(crate) hint: &'static str,
 }
 
+/// Whether a gate passes whatever an agent has done.
+pub(crate) fn checks_nothing(gate: &Gate) -> bool {
+    line::checks_nothing(&gate.run)
+}
+
 /// What is worth a warning in the lines of gates, in a sentence each.
 pub fn warnings(gates: &[Gate]) -> Vec<String> {
     let warnings = gates.iter().filter_map(|gate| {

@@ -25,6 +25,7 @@
 //! | [`history`], [`receipt`], [`learnings`] | past runs, what one did, and the notes agents keep for a change |
 //! | [`engine`] | repair, prepare, then the loop that performs the effects |
 //! | [`status`], [`preview`] | the run at hand, and a run to come |
+//! | [`check`] | what is weak in a plan and its gates |
 //! | [`finishing`] | finish, undo and rewind |
 //! | [`doctor`], [`init`] | help with the first run |
 //!
@@ -34,6 +35,7 @@
 
 pub mod agent;
 pub(crate) mod answers;
+pub mod check;
 pub mod doctor;
 pub mod engine;
 pub mod failure;

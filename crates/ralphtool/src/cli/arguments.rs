@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    answer, attach, attempts, completions, demo, doctor, finish, gc, help, init, learnings, list,
-    log, loop_command, man, new, prompt, show, status, trust,
+    answer, attach, attempts, check, completions, demo, doctor, finish, gc, help, init, learnings,
+    list, log, loop_command, man, new, prompt, show, status, trust,
 };
 use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
@@ -112,6 +112,12 @@ pub(super) enum Command {
     List(list::ListArguments),
     /// Show the stories, tasks and scenarios of one change
     Show(show::ShowArguments),
+    /// Find what is weak in a plan, without asking a model
+    ///
+    /// Looks for stories that are too large, tasks that nothing can check, scenarios without a task,
+    /// tasks that change files which do not exist, numbers used twice, and gates that check nothing.
+    /// What it finds is a hint, and keeps no run from starting. Changes nothing.
+    Check(check::CheckArguments),
     /// Print the prompt an agent would get
     Prompt(prompt::PromptArguments),
     /// Print or edit the notes agents keep for a change

@@ -186,6 +186,7 @@ mod tests {
             requirement: "Failed uploads are retried".to_owned(),
             name: name.to_owned(),
             text: "- **WHEN** the server answers 503\n- **THEN** it is tried again".to_owned(),
+            line: 5,
         };
         let task_files = vec![TaskFile {
             path: "/repo/openspec/changes/add-retry/tasks.md".into(),

@@ -12,6 +12,7 @@ use ralph_agents::transcript::{Entry, Source};
 use ralph_base::ids::{AttemptId, RunId};
 use ralph_plan::change::Change;
 use ralph_plan::summary::ChangeSummary;
+use ralph_run::check::CheckedChange;
 use ralph_run::history::listed::LastRuns;
 use ralph_run::machine::UserCommand;
 use ralph_run::preview::Remark;
@@ -251,6 +252,8 @@ pub(crate) struct Previewed {
     pub(crate) settings: Settings,
     /// Problems and notes about a start.
     pub(crate) remarks: Vec<Remark>,
+    /// What is weak in the plan and its gates.
+    pub(crate) checked: CheckedChange,
     /// The prompt the next agent would get.
     pub(crate) prompt: String,
     /// Whether there is a run of this change that a fresh start would leave.

@@ -58,6 +58,7 @@ mod tests {
     use super::*;
     use crate::ui::plain::script;
     use pretty_assertions::assert_eq;
+    use ralph_run::check::CheckReport;
     use ralph_run::receipt::Receipt;
 
     #[test]
@@ -82,6 +83,7 @@ mod tests {
     #[test]
     fn the_committed_schemas_are_those_of_the_types() {
         check("events.schema.json", &schemars::schema_for!(Record));
+        check("check.schema.json", &schemars::schema_for!(CheckReport));
         check("receipt.schema.json", &schemars::schema_for!(Receipt));
     }
 

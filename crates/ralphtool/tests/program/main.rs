@@ -17,6 +17,7 @@ mod agreement;
 mod beside;
 mod broken;
 mod budgets;
+mod check;
 mod commands;
 mod commits;
 mod complete;

@@ -2,6 +2,9 @@
 //! fails or checks nothing, and a pipe that hides how a program ended. All that needs a shell to be
 //! understood is unknown.
 
+/// Programs that succeed whatever the work tree is like.
+const IDLE: [&str; 7] = [":", "date", "echo", "printf", "pwd", "sleep", "true"];
+
 /// A program that a line starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Program<'a> {
@@ -19,7 +22,9 @@ enum Token<'a> {
     /// `|` or `|&`.
     Pipe,
     And,
-    /// What ends a command otherwise: `;`, `||`, `&`, or a line end.
+    /// `||`.
+    Or,
+    /// What ends a command otherwise: `;`, `&`, or a line end.
     End,
     /// What groups commands: `(`, `)`.
     Group,
@@ -38,9 +43,11 @@ pub(super) fn first_programs(line: &str) -> Vec<Program<'_>> {
     let tokens = tokens(line).unwrap_or_default();
     let tokens = after_options(&tokens);
     let condition = match tokens.split_first() {
-        Some((Token::Word("if"), rest)) => rest.split(|it| *it == Token::End).next(),
+        Some((Token::Word("if"), rest)) => {
+            rest.split(|it| matches!(it, Token::End | Token::Or)).next()
+        }
         // After these a missing program may do no harm.
-        _ if tokens.contains(&Token::End) => None,
+        _ if tokens.iter().any(|it| matches!(it, Token::End | Token::Or)) => None,
         _ => Some(tokens),
     };
     condition.and_then(programs_of).unwrap_or_default()
@@ -58,7 +65,7 @@ pub(super) fn hidden_by_pipe(line: &str) -> Option<String> {
         return None;
     }
     let pipe = tokens.iter().position(|it| *it == Token::Pipe)?;
-    let is_end = |it: &Token<'_>| matches!(it, Token::And | Token::End | Token::Group);
+    let is_end = |it: &Token<'_>| matches!(it, Token::And | Token::Or | Token::End | Token::Group);
     let start = tokens[..pipe].iter().rposition(is_end);
     let command = &tokens[start.map_or(0, |end| end + 1)..pipe];
     let words = command.iter().map_while(|it| match it {
@@ -67,6 +74,39 @@ pub(super) fn hidden_by_pipe(line: &str) -> Option<String> {
     });
     let words: Vec<&str> = words.skip_while(|it| is_keyword(it)).collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Whether a line passes whatever the work tree is like: it runs nothing that could fail, or ends with
+/// such a command although one before it failed. False where that is not certain.
+pub(super) fn checks_nothing(line: &str) -> bool {
+    let mut tokens = tokens(line).unwrap_or_default();
+    while tokens.last() == Some(&Token::End) {
+        tokens.pop();
+    }
+    let sets_options = tokens.contains(&Token::Word("set"));
+    if tokens.is_empty() || sets_options || tokens.contains(&Token::Group) {
+        return false;
+    }
+    let is_end = |it: &Token<'_>| matches!(it, Token::And | Token::Or | Token::End | Token::Pipe);
+    if tokens.split(is_end).all(never_fails) {
+        return true;
+    }
+    let Some(last) = tokens.iter().rposition(is_end) else {
+        return false;
+    };
+    let ends_early = |it: &Token<'_>| matches!(it, Token::Word("exit" | "exec" | "return"));
+    let is_reached = matches!(tokens[last], Token::Or | Token::End);
+    is_reached && !tokens[..last].iter().any(ends_early) && never_fails(&tokens[last + 1..])
+}
+
+/// Whether a command succeeds wherever it runs.
+fn never_fails(command: &[Token<'_>]) -> bool {
+    match command {
+        [Token::Word("exit")] => false,
+        [Token::Word("exit"), rest @ ..] => rest == [Token::Word("0")],
+        [Token::Word(program), ..] => IDLE.contains(program),
+        _ => false,
+    }
 }
 
 /// What follows `set -e` and the like.
@@ -151,7 +191,7 @@ fn operator(text: &str) -> Option<(Token<'static>, usize)> {
         return (!redirected.starts_with("<<")).then_some((Token::Redirection, length));
     }
     let operators = [
-        ("||", Token::End),
+        ("||", Token::Or),
         ("|&", Token::Pipe),
         ("|", Token::Pipe),
         ("&&", Token::And),

@@ -1,6 +1,6 @@
 use pretty_assertions::assert_eq;
 
-use super::line::{Program, first_programs, hidden_by_pipe};
+use super::line::{Program, checks_nothing, first_programs, hidden_by_pipe};
 use super::*;
 
 #[test]
@@ -187,4 +187,43 @@ fn the_users_shell_is_used_if_it_can_be_run() {
     assert_eq!(of("/bin/sh"), "/bin/sh");
     assert_eq!(of("/no/such/shell"), "sh");
     assert_eq!(shell(&[]), "sh");
+}
+
+#[test]
+fn a_line_that_cannot_fail_checks_nothing() {
+    for line in [
+        "true",
+        ":",
+        "echo ok",
+        "exit 0",
+        "sleep 1 && echo \"tests pass\"",
+        "CI=1; true",
+        "cargo test || true",
+        "cargo test; true",
+        "cargo test;exit 0;",
+        "cargo clippy && cargo test || echo red",
+        "cargo test\ntrue\n",
+    ] {
+        assert!(checks_nothing(line), "{line}");
+    }
+    for line in [
+        "",
+        "cargo test",
+        "test -f a && echo ok",
+        "cargo test || exit 1",
+        "cargo test || exit 1; echo ok",
+        "cargo test || { echo red; exit 1; }",
+        "cargo test || echo red && false",
+        "set -e; cargo test; true",
+        "if cargo test; then true; else false; fi",
+        "cargo test | tee log",
+        "(cargo test) ; (true)",
+        "echo $(cargo test)",
+        "exit",
+        "exit 1",
+        "true-check",
+        "! true",
+    ] {
+        assert!(!checks_nothing(line), "{line}");
+    }
 }

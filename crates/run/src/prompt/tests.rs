@@ -52,6 +52,7 @@ fn change() -> Change {
         requirement: requirement.to_owned(),
         name: name.to_owned(),
         text: text.to_owned(),
+        line: 1,
     };
     Change {
         name: "add-retry".to_owned(),

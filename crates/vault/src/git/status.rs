@@ -1,4 +1,4 @@
-//! What is in a work tree and in no commit, from one call of git.
+//! What is in a work tree, and what of it is in no commit, from one call of git each.
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +15,23 @@ pub struct TreeState {
     pub changed: usize,
     /// Files git does not know, with their sizes.
     pub untracked: Vec<(Vec<u8>, u64)>,
+}
+
+/// The files of a work tree that git does not ignore, as paths from its top folder.
+pub fn kept_files(git: &Git) -> Result<Vec<String>, GitError> {
+    let args = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let listing = git.patient().run(args)?;
+    let paths = listing.split(|byte| *byte == 0);
+    let paths = paths.filter(|path| !path.is_empty());
+    Ok(paths
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect())
 }
 
 /// Asks git for the state of a work tree; changes nothing.

@@ -58,6 +58,8 @@ pub(super) fn read_delta(capability: &str, bytes: &[u8]) -> Delta {
 #[derive(Clone, Copy)]
 struct Line<'a> {
     text: &'a str,
+    /// Its number, from 1.
+    number: usize,
     fenced: bool,
 }
 
@@ -72,7 +74,8 @@ impl<'a> Line<'a> {
 fn mask_fences<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Line<'a>> {
     let mut active: Option<(char, usize)> = None;
     lines
-        .map(|text| {
+        .zip(1..)
+        .map(|(text, number)| {
             let fence = fence(text);
             let fenced = active.is_some() || fence.is_some();
             active = match (active, fence) {
@@ -84,7 +87,11 @@ fn mask_fences<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Line<'a>> {
                 }
                 (active, _) => active,
             };
-            Line { text, fenced }
+            Line {
+                text,
+                number,
+                fenced,
+            }
         })
         .collect()
 }
@@ -175,6 +182,7 @@ fn scenarios(capability: &str, requirement: &str, lines: &[Line<'_>]) -> Vec<Sce
                 requirement: requirement.to_owned(),
                 name: scenario_name(line.text).to_owned(),
                 text: js::trim_end(text.trim_start_matches('\n')).to_owned(),
+                line: line.number,
             });
         }
     }

@@ -99,6 +99,7 @@ impl<'a> Item<'a> {
             tasks,
             section: self.section.clone(),
             file,
+            line,
         }
     }
 }

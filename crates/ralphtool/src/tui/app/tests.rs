@@ -265,8 +265,8 @@ fn a_bad_value_stays_in_the_input_with_what_is_wrong_below() {
     assert!(text.contains("▌max cost   5x"), "{text}");
     let problem = [
         "✗ `5x` is not an amount in",
-        "dollars; write it like `5`,",
-        "`2.50` or `off`",
+        "dollars; write it like",
+        "`5`, `2.50` or `off`",
     ];
     assert!(problem.iter().all(|part| text.contains(part)), "{text}");
     stage.press(KeyCode::Backspace);

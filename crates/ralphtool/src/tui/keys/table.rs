@@ -111,6 +111,7 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Tab(3) [Char('3')] "" "" at TABS;
         Tab(4) [Char('4')] "" "" at FIVE_TABS;
         Tab(5) [Char('5')] "" "" at FIVE_TABS;
+        Tab(6) [Char('6')] "6" "what `ralphtool check` finds in the plan" at &[Preview];
         PageUp [PageUp] ctrl 'b' "PgUp" "a page up" at EVERYWHERE;
         PageDown [PageDown, Char(' ')] ctrl 'f' "PgDn Space" "a page down" at EVERYWHERE;
         Home [Home, Char('g')] "g Home" "to the start" at EVERYWHERE;

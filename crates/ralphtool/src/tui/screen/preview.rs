@@ -1,5 +1,6 @@
 //! One change before its run: its texts, the settings of the run, and its problems.
 
+mod checked;
 mod editor;
 pub(crate) mod fields;
 mod side;
@@ -30,7 +31,7 @@ use ralph_plan::tasks::TaskState;
 use ralph_run::preview::{Remark, Weight};
 
 /// The tabs, in order.
-const TABS: [&str; 5] = ["Stories", "Specs", "Proposal", "Design", "Prompt"];
+const TABS: [&str; 6] = ["Stories", "Specs", "Proposal", "Design", "Prompt", "Check"];
 
 /// The places of two tabs among them.
 const STORIES: usize = 0;
@@ -56,7 +57,7 @@ pub(crate) struct Preview {
     editor: Option<Editor>,
     /// How many lines below the settings the user has scrolled to.
     scroll: usize,
-    pub(crate) tabs: Tabbed<5>,
+    pub(crate) tabs: Tabbed<6>,
     /// The panes have to be laid out again.
     stale: bool,
 }
@@ -119,6 +120,7 @@ impl Preview {
             documents(data, "proposal", columns[2], colored),
             documents(data, "design", columns[3], colored),
             prompt(&data.prompt, columns[4]),
+            checked::items(data, columns[5]),
         ];
         for (pane, items) in self.tabs.panes.iter_mut().zip(items) {
             pane.set(items);
@@ -386,7 +388,8 @@ impl Areas {
             others.push(Beside::new(beside[1], below));
             (main, side)
         } else if area.width >= WIDE {
-            let side = (area.width * 2 / 5).clamp(28, 60);
+            // Beside it the titles of all tabs fit at 80 columns.
+            let side = (area.width * 39 / 100).clamp(28, 60);
             let [main, side] = Layout::horizontal([Min(20), Length(side)]).areas(body);
             (main, side)
         } else {

@@ -16,6 +16,7 @@ use ralph_base::files::read_if_present;
 use ralph_base::ids::RunId;
 use ralph_plan::change::Change;
 use ralph_plan::source;
+use ralph_run::check::{CheckRequest, check};
 use ralph_run::failure::Failure;
 use ralph_run::finishing::{Action, Opening, Session};
 use ralph_run::preview::gather::{self, Plan};
@@ -152,8 +153,15 @@ impl Lookup {
             }
             _ => String::new(),
         };
+        let checked = check(CheckRequest {
+            change: &change,
+            gates: &settings.gates.value,
+            repository: repository.as_ref(),
+            folder: &directory,
+        });
         Ok(Box::new(Previewed {
             documents: documents(&change),
+            checked,
             change,
             settings,
             remarks,

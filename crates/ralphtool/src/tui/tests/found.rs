@@ -8,10 +8,11 @@ use crate::tui::message::{
 };
 use ralph_agents::agent_event::AgentEvent;
 use ralph_agents::transcript::{Entry, Source};
-use ralph_base::ids::RunId;
+use ralph_base::ids::{RunId, StoryId};
 use ralph_plan::change::{Change, SourceKind, TaskFile};
 use ralph_plan::source::read_stories;
 use ralph_plan::summary::{ChangeState, ChangeSummary};
+use ralph_run::check::{CheckedChange, FoundIssue};
 use ralph_run::history::listed::{Hold, LastRun, LastRuns};
 use ralph_run::preview::Remark;
 use ralph_run::records::counts::StoryCounts;
@@ -27,6 +28,8 @@ pub(in crate::tui) struct World {
     pub(in crate::tui) changes: Result<ChangesFound, ErrorText>,
     /// What there is to know before a start, or why the change cannot be read.
     pub(in crate::tui) remarks: Result<Vec<Remark>, ErrorText>,
+    /// What is weak in the plan.
+    pub(in crate::tui) findings: Vec<FoundIssue>,
     /// A run of the change is open.
     pub(in crate::tui) open: bool,
     /// What agents said.
@@ -48,6 +51,7 @@ impl Default for World {
         Self {
             changes: Ok(changes()),
             remarks: Ok(remarks()),
+            findings: Vec::new(),
             open: false,
             said: said(),
             diff: Ok(diff()),
@@ -61,7 +65,7 @@ impl Default for World {
 
 impl World {
     fn detail(&self, target: &str) -> ChangeDetail {
-        let shown = previewed(target, PartialSettings::default(), Vec::new(), false);
+        let shown = previewed(target, PartialSettings::default(), Vec::new(), self);
         let gates = shown.settings.gates.value.into_iter().map(|gate| gate.name);
         ChangeDetail {
             proposal: shown.documents[0].text.clone(),
@@ -79,7 +83,7 @@ pub(super) fn answer(world: &World, query: &Query) -> Answer {
             world
                 .remarks
                 .clone()
-                .map(|remarks| Box::new(previewed(&name, *chosen, remarks, world.open))),
+                .map(|remarks| Box::new(previewed(&name, *chosen, remarks, world))),
         ),
         Query::Window(transcript, part) => Answer::Window(transcript, Ok(window(world, part))),
         Query::Find(transcript, needle) => {
@@ -287,7 +291,12 @@ fn remarks() -> Vec<Remark> {
     ]
 }
 
-fn previewed(name: &str, chosen: PartialSettings, remarks: Vec<Remark>, open: bool) -> Previewed {
+fn previewed(
+    name: &str,
+    chosen: PartialSettings,
+    remarks: Vec<Remark>,
+    world: &World,
+) -> Previewed {
     let gate = |name: &str, run: &str| GateSettings {
         name: name.to_owned(),
         ..GateSettings::from_line(run)
@@ -346,8 +355,71 @@ fn wait(tries: u32) -> Duration {
                  with 指数バックオフ\n\n- [ ] 2.2 Wait longer each time\n\nWhen you are done, end \
                  with `<promise>COMPLETE</promise>`."
             .to_owned(),
-        open,
+        checked: CheckedChange {
+            change: name.to_owned(),
+            kind: SourceKind::OpenSpec.word(),
+            stories: 4,
+            tasks: 10,
+            scenarios: 1,
+            gates: 2,
+            findings: world.findings.clone(),
+        },
+        open: world.open,
     }
+}
+
+/// Findings about the change and about two of its stories.
+pub(in crate::tui) fn findings() -> Vec<FoundIssue> {
+    let file = "openspec/changes/add-retry/tasks.md";
+    let found =
+        |story: Option<&str>, task: Option<&str>, place: Option<(&str, usize)>, message: &str| {
+            FoundIssue {
+                code: "code",
+                story: story.map(|id| StoryId(id.to_owned())),
+                task: task.map(str::to_owned),
+                file: place.map(|(file, _)| file.to_owned()),
+                line: place.map(|(_, line)| line),
+                message: message.to_owned(),
+                hint: None,
+            }
+        };
+    let spec = "openspec/changes/add-retry/specs/retry/spec.md";
+    let mut findings = vec![
+        found(
+            None,
+            None,
+            None,
+            "gate `lint 🧹` passes whatever the agent did",
+        ),
+        found(
+            None,
+            None,
+            Some((spec, 7)),
+            "no task is about the scenario \"the last try fails\"",
+        ),
+        found(
+            Some("2"),
+            Some("2.2"),
+            Some((file, 9)),
+            "\"指数バックオフ etc\" leaves open what is to be done",
+        ),
+        found(
+            Some("2"),
+            Some("2.3"),
+            Some((file, 10)),
+            "`src/uplaod.rs` does not exist",
+        ),
+        found(
+            Some("3"),
+            None,
+            Some((file, 12)),
+            "the story has 32 open tasks, which is a lot for one agent",
+        ),
+    ];
+    findings[2].hint =
+        Some("name the function, file or command, and say what holds afterwards".to_owned());
+    findings[3].hint = Some("correct the path, or say which task creates it".to_owned());
+    findings
 }
 
 /// Everything an agent can say.

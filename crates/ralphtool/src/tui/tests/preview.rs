@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::KeyCode;
 
+use super::found::findings;
 use super::stage::Stage;
 use crate::tui::message::{ErrorText, Msg, RunOver};
 use ralph_run::preview::Remark;
@@ -17,6 +18,9 @@ super::scenes!(
         proposal_end,
         no_design,
         prompt,
+        check,
+        check_finds_nothing,
+        findings_counted,
         ready,
         nothing_may_start,
         refused,
@@ -73,6 +77,21 @@ fn no_design(stage: &mut Stage) {
 fn prompt(stage: &mut Stage) {
     stories(stage);
     stage.keys("5");
+}
+
+fn check(stage: &mut Stage) {
+    findings_counted(stage);
+    stage.keys("6");
+}
+
+fn check_finds_nothing(stage: &mut Stage) {
+    stories(stage);
+    stage.keys("6");
+}
+
+fn findings_counted(stage: &mut Stage) {
+    stage.world.findings = findings();
+    stories(stage);
 }
 
 fn ready(stage: &mut Stage) {

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn scenario(requirement: &str, name: &str, text: &str) -> Scenario {
+fn scenario(line: usize, requirement: &str, name: &str, text: &str) -> Scenario {
     Scenario {
         capability: "loop".to_owned(),
         requirement: requirement.to_owned(),
         name: name.to_owned(),
         text: text.to_owned(),
+        line,
     }
 }
 
@@ -71,11 +72,13 @@ fn reads_what_is_added_and_modified() {
                 name: "Retry on failure".to_owned(),
                 scenarios: vec![
                     scenario(
+                        10,
                         "Retry on failure",
                         "First failure",
                         "- **GIVEN** a story\n- **WHEN** it fails\n- **THEN** it is retried\n\n  indented",
                     ),
                     scenario(
+                        19,
                         "Retry on failure",
                         "Any other heading",
                         "Text.\n##### Deeper\nMore.",
@@ -121,6 +124,7 @@ fn fenced_lines_are_never_structure() {
             added: vec![Requirement {
                 name: "Shown".to_owned(),
                 scenarios: vec![scenario(
+                    9,
                     "Shown",
                     "yes",
                     "```\n#### Scenario: in the text\n```"

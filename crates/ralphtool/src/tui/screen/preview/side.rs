@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ratatui::text::{Line, Span};
 
+use super::checked;
 use super::editor::{Editor, LABEL};
 use super::fields::{Fields, Shown};
 use crate::tui::message::Previewed;
@@ -51,12 +52,12 @@ impl Side {
             }
         }
         side.lines.push(Line::default());
-        let remarks = data.remarks.iter();
-        side.lines
-            .extend(remarks.flat_map(|remark| remark_lines(remark, columns)));
-        if data.remarks.is_empty() {
+        let remarks = data.remarks.iter().cloned().chain(checked::remark(data));
+        let remarks: Vec<_> = remarks.map(|it| remark_lines(&it, columns)).collect();
+        if remarks.is_empty() {
             side.lines.pop();
         }
+        side.lines.extend(remarks.into_iter().flatten());
         side
     }
 
