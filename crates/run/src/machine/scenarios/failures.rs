@@ -7,7 +7,6 @@ use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
-use ralph_agents::promise::Promise;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
 #[track_caller]
