@@ -4,6 +4,7 @@
 //! `arguments` lists the commands; `start` runs what `launch` prepared and shows it, with the
 //! terminal UI or a `reporter`.
 
+mod answer;
 mod arguments;
 mod attach;
 mod attempts;
@@ -117,6 +118,7 @@ fn dispatch(arguments: &Arguments, context: &Context) -> Result<ExitCode, Failur
         Some(Command::Demo(given)) => demo::run(given, context),
         Some(Command::Doctor(given)) => doctor::run(given, context),
         Some(Command::Learnings(given)) => learnings::run(given, context),
+        Some(Command::Answer(given)) => answer::run(given, context),
         Some(Command::Attach(given)) => attach::run(given, context),
         Some(Command::Status(given)) => status::run(given, context),
         Some(Command::Init(given)) => init::run(given, context),

@@ -38,6 +38,25 @@ fn a_rich_repository_survives_a_sample_of_kills() {
 }
 
 #[test]
+fn a_history_in_sessions_survives_a_kill_at_each_thirtieth_point() {
+    let swept = Sweep::new(History::in_sessions(), What::PointsWithChildren(30)).run();
+    assert!(swept.kills() > 8, "{swept}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_history_in_sessions_survives_kills_at_points_and_at_random_times() {
+    let what = What::PointsWithChildren(stride(3));
+    let swept = Sweep::new(History::in_sessions(), what).run();
+    assert!(swept.kills() > 10, "{swept}");
+    let drawn = What::Drawn {
+        seed: seed(),
+        kills: 40,
+    };
+    Sweep::new(History::in_sessions(), drawn).run();
+}
+
+#[test]
 #[ignore = "takes a minute"]
 fn a_short_history_survives_a_kill_at_every_point() {
     let swept = Sweep::new(History::short(), What::Points(stride(1))).run();

@@ -5,6 +5,7 @@
 
 mod agent_run;
 pub(crate) mod agents;
+mod answering;
 pub mod attempts;
 pub(crate) mod branch_name;
 mod departure;
@@ -41,6 +42,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
+use crate::answers::Answers;
 use crate::failure::chain;
 use crate::machine::{Effect, Input, Machine, StoppedBy, Timer, UserCommand};
 use crate::policy::Policy;
@@ -59,6 +61,7 @@ use vault_state::VaultState;
 
 use crate::records::recorder::Recorder;
 use agent_run::AgentRun;
+use answering::AnswerWatch;
 use gate_run::GateRunning;
 use prepare::{PreparedRun, Run};
 use reviewing::ReviewRun;
@@ -133,6 +136,8 @@ pub struct Engine {
     story_base: Option<Change>,
     /// What was recorded of the tasks of the story at hand.
     task_watch: Option<TaskWatch>,
+    /// What users answer from other terminals.
+    answer_watch: AnswerWatch,
     /// What the user at the screen asks for; none without a screen.
     user: Option<mpsc::Receiver<UserCommand>>,
     /// What the last finish that was tried is about.
@@ -178,6 +183,7 @@ impl Engine {
             ready: VecDeque::new(),
             story_base: None,
             task_watch: None,
+            answer_watch: AnswerWatch::of(Answers::of(&folder)),
             user,
             half_finished: None,
             end: None,
@@ -199,6 +205,10 @@ impl Engine {
         let _ = self.supervisors.prepare();
         self.record_pending().await?;
         let mut effects = self.machine.start(Timestamp::now());
+        if self.machine.has_questions() {
+            // Answers that came while no loop was at work, before an agent asks again.
+            self.look_for_answers();
+        }
         loop {
             for effect in effects {
                 // What was said so far must not wait for a step that takes long.
@@ -245,7 +255,9 @@ impl Engine {
             state.invalidate_scan();
         }
         self.recorder.flush().await?;
+        self.answer_watch.remove_taken();
         loop {
+            let has_questions = self.machine.has_questions();
             let watch = self.task_watch.as_ref().filter(|_| self.running.is_some());
             let next = tokio::select! {
                 biased;
@@ -256,6 +268,7 @@ impl Engine {
                 // Before the process, too: the look is cheap, and an agent that never stops talking
                 // ticks boxes as well.
                 () = TaskWatch::due(watch) => Next::TaskLook,
+                () = self.answer_watch.due(has_questions) => Next::AnswerLook,
                 happened = next_of(&mut self.running) => Next::Process(happened),
             };
             match next {
@@ -264,6 +277,10 @@ impl Engine {
                     self.look_at_tasks();
                     self.record_pending().await?;
                     self.recorder.flush().await?;
+                }
+                Next::AnswerLook => {
+                    self.look_for_answers();
+                    self.record_pending().await?;
                 }
                 next => self.on_next(next).await?,
             }
@@ -330,6 +347,7 @@ impl Engine {
             Next::Process(happened) => self.on_process(happened).await?,
             Next::Timer(timer) => self.ready.push_back(Input::TimerFired(timer)),
             Next::TaskLook => self.look_at_tasks(),
+            Next::AnswerLook => self.look_for_answers(),
         }
         Ok(())
     }
@@ -407,6 +425,8 @@ enum Next {
     Timer(Timer),
     /// It is time to look at the task files.
     TaskLook,
+    /// It is time to look for answers.
+    AnswerLook,
 }
 
 /// What a process did.

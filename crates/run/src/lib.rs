@@ -19,6 +19,7 @@
 //! | [`records`] | events, the file they are kept in, and the folds of them |
 //! | `review` | what a reviewer judges, and how its answer is read |
 //! | `prompt` | the prompt of an attempt, and that of a review |
+//! | `answers` | what users answer to questions of agents, as files for the run |
 //! | [`agent`] | an agent of the settings as a process |
 //! | [`gate`] | the shell line of a gate, and whether it can run |
 //! | [`machine`] | the decisions, as a state machine without I/O |
@@ -34,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub(crate) mod answers;
 pub mod check;
 pub mod doctor;
 pub mod engine;

@@ -16,6 +16,7 @@ mod gate_run;
 mod held;
 mod io;
 mod left_open;
+mod question;
 mod repair;
 mod review;
 mod session;
@@ -52,6 +53,7 @@ pub use self::io::{
     StepFailure, StoppedBy, StoryCheck, StoryView, Ticket, Timer, TimerKind, UserCommand,
 };
 use self::left_open::LeftOpen;
+use self::question::Awaited;
 use self::review::Review;
 use self::session::Attempt;
 use self::stories::Current;
@@ -114,6 +116,8 @@ pub struct Resumption {
     pub attempts: BTreeMap<StoryId, u32>,
     /// What the user wrote that is not over yet.
     pub notes: Notes,
+    /// What agents asked about stories, without an answer so far.
+    pub questions: BTreeMap<StoryId, String>,
     /// Gates that were red where the run began.
     pub red_before: Vec<String>,
     /// Gates that are red in the work that is done.
@@ -143,6 +147,10 @@ pub struct Machine {
     /// The story at hand is given up as soon as that is safe.
     skip: bool,
     notes: Notes,
+    /// What agents asked about stories, without an answer so far.
+    questions: BTreeMap<StoryId, String>,
+    /// Stories whose question was waited for in vain.
+    unanswered: BTreeSet<StoryId>,
     /// Who can work.
     availability: Availability,
     tally: Tally,
@@ -223,6 +231,8 @@ enum Phase {
     Waiting(Held, Timestamp),
     /// The user has to say that it goes on.
     Paused(Held),
+    /// The user has to answer a question.
+    AwaitingAnswer(Awaited),
     /// The user chooses how to finish.
     Asking(Outcome),
     /// The branch is taken home or kept.
@@ -251,9 +261,12 @@ impl Phase {
             | Self::Gating(_)
             | Self::Whole(_)
             | Self::Reviewing(_) => AnsweredBy::Process,
-            Self::New | Self::Waiting(..) | Self::Paused(_) | Self::Asking(_) | Self::Ended => {
-                AnsweredBy::Other
-            }
+            Self::New
+            | Self::Waiting(..)
+            | Self::Paused(_)
+            | Self::AwaitingAnswer(_)
+            | Self::Asking(_)
+            | Self::Ended => AnsweredBy::Other,
         }
     }
 }
@@ -344,6 +357,8 @@ impl Machine {
             pause: false,
             skip: false,
             notes: earlier.notes,
+            questions: earlier.questions,
+            unanswered: BTreeSet::new(),
             availability: Availability::default(),
             tally: Tally {
                 usage: earlier.used.usage,

@@ -9,7 +9,7 @@ pub mod roster;
 
 use std::time::Duration;
 
-pub use super::settings::{GateSettings as Gate, OnExhausted, OnFinish, When};
+pub use super::settings::{GateSettings as Gate, OnBlocked, OnExhausted, OnFinish, When};
 use super::tamper::TamperPolicy;
 pub use crate::policy::budget::Budget;
 use crate::policy::prices::Prices;
@@ -61,6 +61,9 @@ pub struct Policy {
     /// What happens when a story has used up its retries; none for continuing with the stories that are
     /// known not to depend on it.
     pub on_exhausted: Option<OnExhausted>,
+    /// What happens when an agent asks a question; none for continuing with the stories that are known
+    /// not to depend on its story.
+    pub on_blocked: Option<OnBlocked>,
     /// What happens to the branch at the end.
     pub on_finish: OnFinish,
 }
@@ -104,6 +107,7 @@ impl Default for Policy {
             gates: Vec::new(),
             reviewers: Vec::new(),
             on_exhausted: None,
+            on_blocked: Some(OnBlocked::Wait),
             on_finish: OnFinish::Ask,
         }
     }
@@ -149,6 +153,8 @@ pub enum Consequence {
     Wait,
     /// Another agent takes over, or the run ends; no retry is used.
     Replace,
+    /// Wait for the user's answer, or go on without the story; no retry is used.
+    Ask,
     /// The story is passed over and the run goes on; no retry is used.
     Skip,
     /// The run ends.
@@ -170,14 +176,15 @@ pub(crate) const fn consequence(kind: FailureKind) -> Consequence {
         | FailureKind::Timeout
         | FailureKind::Overflow => Consequence::Retry,
         FailureKind::Limit => Consequence::Wait,
+        FailureKind::Blocked => Consequence::Ask,
         FailureKind::Skipped => Consequence::Skip,
         FailureKind::Auth => Consequence::Replace,
         FailureKind::Budget | FailureKind::Stopped | FailureKind::Interrupted => Consequence::Stop,
     }
 }
 
-/// Whether the agent that failed like this may repair it in the same session: it ended its turn by
-/// itself, and its work is nearly right as far as one can know.
+/// Whether the agent that failed like this may repair it in the same session: a check of its work
+/// failed, or it ended before it had promised anything.
 pub(crate) const fn is_repairable(kind: FailureKind) -> bool {
     matches!(
         kind,
@@ -187,6 +194,8 @@ pub(crate) const fn is_repairable(kind: FailureKind) -> bool {
             | FailureKind::Submodule
             | FailureKind::Review
             | FailureKind::NoSignal
+            | FailureKind::Crashed
+            | FailureKind::Silent
     )
 }
 
@@ -203,6 +212,7 @@ pub(crate) const fn is_in_prompt(kind: FailureKind) -> bool {
             | FailureKind::Silent
             | FailureKind::Timeout
             | FailureKind::Overflow
+            | FailureKind::Blocked
     )
 }
 
@@ -229,7 +239,7 @@ mod tests {
 
     #[test]
     fn each_failure_means_what_the_table_says() {
-        use Consequence::{Replace, Retry, Skip, Stop, Wait};
+        use Consequence::{Ask, Replace, Retry, Skip, Stop, Wait};
         #[track_caller]
         fn row(kind: FailureKind, follows: Consequence, in_prompt: bool) {
             assert_eq!(
@@ -249,6 +259,7 @@ mod tests {
         row(FailureKind::Timeout, Retry, true);
         row(FailureKind::Overflow, Retry, true);
         row(FailureKind::Limit, Wait, false);
+        row(FailureKind::Blocked, Ask, true);
         row(FailureKind::Auth, Replace, false);
         row(FailureKind::Budget, Stop, false);
         row(FailureKind::Stopped, Stop, false);

@@ -59,8 +59,12 @@ pub enum Message {
     Repair(String),
     /// It ended without a promise.
     NoPromise,
+    /// It crashed, or was stopped because it was silent, for this reason.
+    Interrupted(String),
     /// The limit or the outage that interrupted it is over.
     LimitOver,
+    /// The user answered what it asked; the answer is among the notes.
+    Answered,
 }
 
 /// Writes the prompt of one attempt at one story.
@@ -89,8 +93,8 @@ fn opening(input: &PromptInput<'_>) -> String {
     format!(
         "You are implementing one story of the change `{change}`: story {} ({}). This is attempt {} at it.\n\n\
          Do this story and only this story. Other stories of the change are done before or after it by \
-         separate runs; leave their code, their tasks and their boxes alone. You work unattended: your \
-         questions would not be answered.",
+         separate runs; leave their code, their tasks and their boxes alone. You work unattended: decide \
+         for yourself whatever the plan leaves open.",
         story.id, story.title, input.attempt
     )
 }
@@ -274,11 +278,14 @@ fn learnings(input: &PromptInput<'_>) -> String {
 
 fn promise() -> String {
     "## How To End\n\n\
-     Your final message must end with exactly one of two tags, alone on its last line, without quotes or code marks:\n\n\
+     Your final message must end with exactly one of three tags, alone on its last line, without quotes or code marks:\n\n\
      - Write `<promise>COMPLETE</promise>` only when every open task of this story is really done and all checks pass.\n\
+     - Write `<promise>BLOCKED: question</promise>` only when the story cannot be done without a decision that \
+     only the user can make: one question on one line, with the choices you see. Your work stays as it is until the \
+     answer comes. Do not ask what you can find out or decide yourself.\n\
      - Otherwise write `<promise>FAILED: reason</promise>`, with a reason that helps the next attempt: what is \
      in the way, what you tried, and what you would do next.\n\n\
-     One of the two must come. An honest failure is worth more than a false success: it is undone and tried again \
+     One of the three must come. An honest failure is worth more than a false success: it is undone and tried again \
      with your reason, while a false success is built upon."
         .to_owned()
 }

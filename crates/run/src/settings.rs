@@ -31,7 +31,7 @@ pub use self::all::{PartialSettings, Settings};
 pub use self::gate::{GateSettings, When};
 pub use self::notify::{NotifySettings, Occasion};
 pub use self::on_exhausted::OnExhausted;
-pub use self::on_finish::OnFinish;
+pub use self::on_finish::{OnBlocked, OnFinish};
 pub use self::path_patterns::PathPatterns;
 pub use self::review::ReviewSettings;
 pub use self::tamper::{Severity, TamperCheck};

@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use crate::records::counts::StoryCounts;
-use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome};
+use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, QuestionAsked};
 use crate::records::next::{self, NextStep};
 use crate::records::progress::{Doing, FlakyGate, Progress, StoryProgress};
 use crate::records::state::{Place, RunState};
@@ -69,6 +69,9 @@ pub struct Status {
     pub model: Option<String>,
     /// What happens right now.
     pub doing: Option<Activity>,
+    /// What agents asked about stories that are not done, without an answer so far.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionStatus>,
     /// What was asked for and is not done yet: `stop`, `pause` or `skip`.
     pub asked: Option<&'static str>,
     /// When it began or was resumed.
@@ -178,6 +181,27 @@ pub enum Activity {
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         until: Timestamp,
     },
+    /// The run waits for the answer to a question.
+    AwaitingAnswer {
+        /// The question.
+        question: String,
+        /// Since when.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+        since: Timestamp,
+        /// When it goes on without an answer, if that is limited.
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+        until: Option<Timestamp>,
+    },
+}
+
+/// What an agent asked, without an answer so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct QuestionStatus {
+    /// The story.
+    pub story: StoryId,
+    /// The question.
+    pub question: String,
 }
 
 /// An attempt that failed.
@@ -243,6 +267,7 @@ impl Status {
             agent: header.map(|it| it.agent.clone()),
             model: header.and_then(|it| it.model.clone()),
             doing: state.is_live().then(|| activity(progress)).flatten(),
+            questions: progress.questions.values().map(question).collect(),
             asked: asked(progress).filter(|_| state.is_live()),
             started_at: progress.started_at,
             elapsed_ms: in_ms(figures.time),
@@ -268,7 +293,11 @@ impl Status {
             finish: progress.finished(at),
             interrupted: half_way.map(|(found, then)| Interruption { found, then }),
             next: match header.filter(|it| place.is_elsewhere(&it.branch)) {
-                _ if state.is_live() => next_steps(Some(state)),
+                _ if state.is_live() => {
+                    let mut steps = next::answer(progress);
+                    steps.extend(next_steps(Some(state)));
+                    steps
+                }
                 None => next::after(progress, state, at),
                 Some(header) => next::with_switch(next::after(progress, state, at), &header.branch),
             },
@@ -288,6 +317,7 @@ impl Status {
             Activity::Gate { gate, baseline, .. } => format!("{gate} {baseline}"),
             Activity::Review { review, .. } => format!("review {review}"),
             Activity::Waiting { until, .. } => until.to_string(),
+            Activity::AwaitingAnswer { question, .. } => question.clone(),
         });
         // What is over in a moment is no turn of its own.
         let doing = doing.filter(|doing| !doing.is_empty());
@@ -300,6 +330,13 @@ impl Status {
             failure,
             self.finish,
         )
+    }
+}
+
+fn question(asked: &QuestionAsked) -> QuestionStatus {
+    QuestionStatus {
+        story: asked.story.clone(),
+        question: asked.question.clone(),
     }
 }
 
@@ -339,6 +376,16 @@ fn activity(progress: &Progress) -> Option<Activity> {
         }),
         Doing::Waiting { reason, until, .. } => Some(Activity::Waiting {
             reason: reason.clone(),
+            until: *until,
+        }),
+        Doing::AwaitingAnswer {
+            question,
+            since,
+            until,
+            ..
+        } => Some(Activity::AwaitingAnswer {
+            question: question.clone(),
+            since: *since,
             until: *until,
         }),
         Doing::Paused { .. } | Doing::Ended => None,

@@ -29,6 +29,8 @@ pub enum FailureKind {
     Timeout,
     /// The conversation outgrew the model's context.
     Overflow,
+    /// The agent asked a question that only the user can answer.
+    Blocked,
     /// A rate or usage limit, or an API that is down.
     Limit,
     /// Not logged in, bad key, no credit, no such model.

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use super::{
-    attach, attempts, check, completions, demo, doctor, finish, gc, help, init, learnings, list,
-    log, loop_command, man, new, prompt, show, status, trust,
+    answer, attach, attempts, check, completions, demo, doctor, finish, gc, help, init, learnings,
+    list, log, loop_command, man, new, prompt, show, status, trust,
 };
 use crate::console::flags::{EXIT_CODES, GlobalArguments};
 
@@ -66,6 +66,11 @@ pub(super) enum Command {
     /// the run continues. When the run ends, its result is shown; when it is resumed, the screen
     /// follows it.
     Attach(attach::AttachArguments),
+    /// Answer a question of an agent
+    ///
+    /// An agent asks with `<promise>BLOCKED: question</promise>` where only you can decide. Its question is
+    /// in the log, on the screen and in `ralphtool status`.
+    Answer(answer::AnswerArguments),
     /// Resume the last interrupted, stopped or kept run
     ///
     /// Leftovers of an interrupted run are cleaned up first. A run whose branch was kept is opened

@@ -228,6 +228,7 @@ fn headline(status: &Status, now: &Zoned) -> String {
             }
             _ => headline,
         },
+        Some(RunState::Blocked) => headline,
         Some(RunState::Paused) => format!("{headline}; `p` in its terminal continues"),
         Some(RunState::Choosing) => {
             format!("{headline}; choose how to finish in its terminal")
@@ -361,6 +362,19 @@ fn doing(status: &Status, now: Timestamp) -> Option<String> {
             let says = says.as_ref().map(|it| format!(": {}", clean(it)));
             let says = says.unwrap_or_default();
             format!("review `{}`, {}{says}", clean(review), since(*at))
+        }
+        Activity::AwaitingAnswer {
+            question,
+            since: at,
+            until,
+        } => {
+            let end = until.map(|until| format!(", {} left", words::clock_between(now, until)));
+            let end = end.unwrap_or_default();
+            format!(
+                "waits for an answer, {}{end}: {}",
+                since(*at),
+                clean(question)
+            )
         }
         Activity::Waiting { reason, until } => {
             let left = words::clock_between(now, *until);

@@ -12,7 +12,7 @@ use crate::ui::plain::Verbosity;
 use ralph_base::allowance::{CostLimit, TokenLimit};
 use ralph_base::duration::TimeLimit;
 use ralph_run::settings::{
-    AgentList, GateSettings, OnExhausted, OnFinish, PartialSettings, Sourced,
+    AgentList, GateSettings, OnBlocked, OnExhausted, OnFinish, PartialSettings, Sourced,
 };
 
 /// Exit codes, shown below the help of every command that can have them.
@@ -178,6 +178,9 @@ pub(crate) struct RunArguments {
     /// What to do with the branch at the end; without a terminal, `ask` keeps it
     #[arg(long, value_name = "CHOICE", value_parser = on_finish())]
     pub(crate) on_finish: Option<OnFinish>,
+    /// What to do when an agent asks a question [default: wait on a terminal]
+    #[arg(long, value_name = "CHOICE", value_parser = on_blocked(), hide_short_help = true)]
+    pub(crate) on_blocked: Option<OnBlocked>,
     /// Print a plain log instead of showing the screen
     #[arg(long)]
     pub(crate) no_tui: bool,
@@ -215,6 +218,7 @@ impl RunArguments {
             repairs: flag(self.repairs, "--repairs"),
             on_exhausted: flag(self.on_exhausted, "--on-exhausted"),
             on_finish: flag(self.on_finish, "--on-finish"),
+            on_blocked: flag(self.on_blocked, "--on-blocked"),
             idle_timeout: flag(self.idle_timeout, "--idle-timeout"),
             total_timeout: flag(self.timeout, "--timeout"),
             command_timeout: flag(self.command_timeout, "--command-timeout"),
@@ -263,6 +267,18 @@ fn on_finish() -> impl TypedValueParser<Value = OnFinish> {
         })
     });
     PossibleValuesParser::new(choices).try_map(|name| name.parse::<OnFinish>())
+}
+
+/// The choices of `--on-blocked`; the long help says what each does.
+fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
+    let choices = OnBlocked::NAMES.map(|(name, choice)| {
+        PossibleValue::new(name).help(match choice {
+            OnBlocked::Wait => "Wait for the answer, with the work of the agent kept",
+            OnBlocked::Skip => "Go on without the story until there is an answer",
+            OnBlocked::Stop => "End the run",
+        })
+    });
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<OnBlocked>())
 }
 
 /// Reads a count, such as of retries.

@@ -35,6 +35,8 @@ pub(crate) enum Typing {
     Filter,
     Search,
     Note,
+    /// The answer to the question of an agent.
+    Answer,
     Export,
     /// The name of a new change.
     NewChange,

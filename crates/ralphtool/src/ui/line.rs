@@ -11,8 +11,8 @@ use ralph_base::ids::{AttemptNumber, RunId, StoryId};
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, Event, FailureKind, FinishChoice, FinishFailed, GateFinished,
-    GateResult, GateRetried, Record, RepairStarted, ReviewFinished, ReviewStarted, RunStarted,
-    StoryCompleted, StoryStarted, UndoneStep,
+    GateResult, GateRetried, QuestionAsked, Record, RepairStarted, ReviewFinished, ReviewStarted,
+    RunStarted, StoryCompleted, StoryStarted, UndoneStep,
 };
 use ralph_run::records::outcome::reason_beside;
 use ralph_run::records::progress::Importance;
@@ -107,6 +107,11 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         }
         Event::AttemptStarted(it) => step(Style::new(), attempt_started(it)),
         Event::RepairStarted(it) => repair_started(it),
+        Event::QuestionAsked(it) => question_asked(it),
+        Event::QuestionAnswered(it) => {
+            let head = format!("answer to the question about story {}: ", it.story);
+            headed(&head, &it.answer, Weight::Step, STRONG)
+        }
         Event::AttemptContinued(it) => {
             step(Style::new(), format!("attempt {} continues", it.attempt))
         }
@@ -281,6 +286,23 @@ fn attempt_started(it: &AttemptStarted) -> String {
         1 => format!("{text}; an earlier one does not count"),
         uncounted => format!("{text}; {uncounted} earlier ones do not count"),
     }
+}
+
+fn question_asked(it: &QuestionAsked) -> Line {
+    let head = format!("attempt {} of story {} asks: ", it.attempt, it.story);
+    let mut line = headed(&head, &it.question, Weight::Alert, WARN);
+    let answer = format!(
+        "`ralphtool answer {} \"…\"` answers it",
+        words::shell(&it.story.0)
+    );
+    line.details.push(match (it.waits, it.until) {
+        (true, None) => format!("the run waits, with the work kept: {answer}"),
+        (true, Some(until)) => {
+            format!("the run waits until {until:.0}, with the work kept: {answer}")
+        }
+        (false, _) => format!("the run does not wait: {answer}"),
+    });
+    line
 }
 
 /// The session goes on; what the agent gets to read is below.

@@ -88,6 +88,10 @@ impl Status {
             }
             Event::GateRetried(_) | Event::GateFinished(_) => self.doing = Doing::Nothing,
             Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
+            Event::QuestionAsked(it) if it.waits => {
+                self.busy("waiting for an answer".to_owned(), record.at);
+            }
+            Event::QuestionAnswered { .. } => self.doing = Doing::Nothing,
             Event::Requested { request } => self.on_requested(*request, record.at),
             Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
             Event::StoryCompleted { .. }

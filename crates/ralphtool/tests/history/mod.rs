@@ -41,6 +41,20 @@ tick "$RALPHTOOL_STORY"
 complete
 "#;
 
+/// Repairs its work in the same session once a gate is red, and asks a question whose answer continues
+/// the session; it decides by its arguments and by what the prompt says.
+const AGENT_IN_SESSIONS: &str = r#"
+case "$1-$RALPHTOOL_STORY-$prompt" in
+    first-1-*) echo bad > bad.txt; echo draft > story-1.txt; rm dir/b.txt; tick 1; complete; exit ;;
+    again-1-*) rm -f bad.txt; git checkout -q -- dir/b.txt ;;
+    *-2-*"The answer:"*) ;;
+    *-2-*) echo half > story-2.txt; echo '<promise>BLOCKED: which one?</promise>'; exit ;;
+esac
+echo "work" > "story-$RALPHTOOL_STORY.txt"
+tick "$RALPHTOOL_STORY"
+complete
+"#;
+
 /// One command of a history, and how the journal shows that it took effect: by the number of
 /// lines of these steps. If none are named, the command runs again until it succeeds.
 #[derive(Debug, Clone)]
@@ -57,6 +71,8 @@ pub(crate) struct History {
     gates: &'static str,
     /// In a repository that has everything a repository can have.
     rich: bool,
+    /// With an agent that can continue its sessions, and a program that answers its questions.
+    in_sessions: bool,
 }
 
 const MOVED: &[&str] = &["\"step\":\"move_intent\""];
@@ -81,6 +97,22 @@ impl History {
             tasks: "## 3. Third\n- [ ] 3.1 Do c\n",
             gates: GATES,
             rich: false,
+            in_sessions: false,
+        }
+    }
+
+    /// A story that is repaired in the session of its agent, and one whose agent asks a question and
+    /// continues with the answer.
+    pub(crate) fn in_sessions() -> Self {
+        Self {
+            acts: vec![
+                act("loop c --on-finish keep", KEPT),
+                act("finish --abandon", MOVED),
+            ],
+            tasks: TASKS,
+            gates: GATE,
+            rich: false,
+            in_sessions: true,
         }
     }
 
@@ -105,6 +137,7 @@ impl History {
             tasks: TASKS,
             gates: GATE,
             rich: false,
+            in_sessions: false,
         }
     }
 
@@ -136,6 +169,7 @@ impl History {
                 act("finish --abandon", MOVED),
             ],
             tasks: TASKS,
+            in_sessions: false,
         }
     }
 
@@ -144,6 +178,9 @@ impl History {
         let sandbox = Sandbox::named();
         sandbox.tasks(self.tasks);
         sandbox.config(self.gates);
+        if self.in_sessions {
+            sandbox.write("ralphtool.toml", &in_sessions(&sandbox, self.gates));
+        }
         sandbox.git("commit -qam tasks");
         if self.rich {
             sandbox.make_rich();
@@ -152,7 +189,23 @@ impl History {
             sandbox.write("intended.txt", "only announced\n");
             sandbox.git("add -N intended.txt");
         }
-        sandbox.agent(AGENT);
+        sandbox.agent(if self.in_sessions {
+            AGENT_IN_SESSIONS
+        } else {
+            AGENT
+        });
         sandbox
     }
+}
+
+/// Settings for an agent that can continue its sessions; a notification answers its questions.
+fn in_sessions(sandbox: &Sandbox, gates: &str) -> String {
+    let root = sandbox.root.display();
+    let program = env!("CARGO_BIN_EXE_ralphtool");
+    format!(
+        "agent = \"mine\"\non_blocked = \"wait\"\n[agents.mine]\n\
+         command = [\"sh\", \"{root}/agent.sh\", \"first\", \"{{session}}\"]\n\
+         resume = [\"sh\", \"{root}/agent.sh\", \"again\", \"{{session}}\"]\n\
+         [notify]\non = [\"blocked\"]\ncommand = [\"{program}\", \"answer\", \"this one\"]\n{gates}"
+    )
 }

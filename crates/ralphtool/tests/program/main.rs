@@ -46,6 +46,7 @@ mod notify;
 mod outage;
 mod outcome;
 mod prompts;
+mod questions;
 mod readme;
 mod records;
 mod refusals;

@@ -14,7 +14,7 @@ printf '%s' "$prompt" > "$root/prompt-$round"
 "#;
 
 /// A sandbox whose agent can continue its session; `ROOT` in the tables is the sandbox's folder.
-fn in_sessions(lines: &str, tables: &str, script: &str) -> Sandbox {
+pub(crate) fn in_sessions(lines: &str, tables: &str, script: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let root = sandbox.root.display().to_string();
     let agent = format!(
@@ -32,7 +32,7 @@ fn in_sessions(lines: &str, tables: &str, script: &str) -> Sandbox {
     sandbox
 }
 
-fn rounds(sandbox: &Sandbox) -> Vec<(String, String)> {
+pub(crate) fn rounds(sandbox: &Sandbox) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(sandbox.root.join("rounds")).unwrap_or_default();
     let pair = |line: &str| {
         let (what, session) = line.split_once(' ').unwrap();
@@ -41,7 +41,7 @@ fn rounds(sandbox: &Sandbox) -> Vec<(String, String)> {
     text.lines().map(pair).collect()
 }
 
-fn asked(sandbox: &Sandbox, round: usize) -> String {
+pub(crate) fn asked(sandbox: &Sandbox, round: usize) -> String {
     std::fs::read_to_string(sandbox.root.join(format!("prompt-{round}"))).unwrap()
 }
 

@@ -21,7 +21,7 @@ use crate::machine::{Machine, Resumption, Setup, UserCommand};
 use crate::policy::prices::Prices;
 use crate::policy::reviewer::reviewers;
 use crate::policy::roster::{Roster, never_asked};
-use crate::policy::{Budget, OnFinish, Policy, When, unchecked_changes};
+use crate::policy::{Budget, OnBlocked, OnFinish, Policy, When, unchecked_changes};
 use crate::records::event::{Event, Record};
 use crate::records::file;
 use crate::records::notify::Listener;
@@ -421,6 +421,10 @@ fn policy(run: &Run) -> Policy {
         gates: settings.gates.value.clone(),
         reviewers: reviewers(settings),
         on_exhausted: settings.on_exhausted.as_ref().map(|it| it.value),
+        on_blocked: match &settings.on_blocked {
+            Some(choice) => Some(choice.value),
+            None => run.attended.then_some(OnBlocked::Wait),
+        },
         on_finish: match settings.on_finish.value {
             // Without a user to ask, keeping loses nothing.
             OnFinish::Ask if !run.attended => OnFinish::Keep,

@@ -27,6 +27,7 @@ pub(super) fn resumption(open: OpenRun, so_far: Progress, max_retries: u32) -> R
         used: so_far.used(),
         stories: so_far.used_by_stories(),
         attempts: open.attempts,
+        questions: so_far.open_questions(),
         notes: so_far.notes,
         red_before: so_far.red_before,
         red_in_work: so_far.red_in_work,

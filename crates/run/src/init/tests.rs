@@ -463,11 +463,14 @@ fn each_line_that_is_commented_out_is_a_setting_with_its_default() {
 }
 
 /// Everything but where it was given.
+/// Settings without a default: what the file has for them is an example.
+const EXAMPLES: [&str; 4] = ["model", "on_exhausted", "on_blocked", "tamper.roots"];
+
 fn values(settings: &Settings) -> Vec<(String, String)> {
     let lines = settings.lines().into_iter();
     lines
         .map(|(key, value, _)| (key.to_owned(), value))
-        .filter(|(key, _)| !["model", "on_exhausted", "tamper.roots"].contains(&key.as_str()))
+        .filter(|(key, _)| !EXAMPLES.contains(&key.as_str()))
         .collect()
 }
 

@@ -49,6 +49,8 @@ impl Machine {
             Pick::NoAgent(outcome) => return self.leave_and_end(*story, outcome),
         };
         self.announce_choice(&story, &choice);
+        // It may ask again.
+        self.questions.remove(&story.view.id);
         let id = self.next_attempt(&story.view.id);
         self.attempts.insert(id.story.clone(), id.attempt.0);
         let notes = self.notes.deliver(&id.story);
@@ -287,6 +289,7 @@ impl Machine {
                 self.on_review_timer(&mut review, kind);
                 Phase::Reviewing(review)
             }
+            Phase::AwaitingAnswer(awaited) => self.on_answer_due(awaited),
             Phase::Baseline(_) | Phase::Gating(_) | Phase::Whole(_)
                 if kind == TimerKind::Budget =>
             {

@@ -58,6 +58,10 @@ impl Machine {
                 self.stop_held(held)
             }
             Phase::Paused(held) => self.stop_held(held),
+            Phase::AwaitingAnswer(awaited) => {
+                self.cancel_timer(TimerKind::Wait);
+                self.stop_held(awaited.held)
+            }
             // Anything else ends by itself, and the stop is seen then.
             phase => phase,
         }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::availability::Pick;
 use super::carry::next_previous;
+use super::held::Held;
 use super::io::Step;
 use super::repair::Remedy;
 use super::session::Attempt;
@@ -31,6 +32,10 @@ pub(super) struct FailedAttempt {
 /// What follows a failed attempt.
 enum Next {
     Again,
+    /// Wait for the answer to this question.
+    Ask(String),
+    /// Go on without the story, whose question has no answer.
+    Unanswered(String),
     Skip,
     GiveUp(FailedStory),
     End(Outcome),
@@ -43,11 +48,14 @@ impl Machine {
         let uses_retry = match consequence(failure.kind) {
             Consequence::Retry => true,
             Consequence::Wait => self.note_limit(&attempt, &failure),
-            Consequence::Replace | Consequence::Skip | Consequence::Stop => false,
+            Consequence::Replace | Consequence::Ask | Consequence::Skip | Consequence::Stop => {
+                false
+            }
         };
         match self.remedy(&attempt, &failure, uses_retry) {
             Remedy::Repair => self.repair(attempt, failure),
             Remedy::Wait(until, reason) => self.wait_in_session(attempt, failure, until, reason),
+            Remedy::Ask => self.await_answer(Held::Round(Box::new(attempt)), failure.reason),
             Remedy::Park => self.park(attempt, failure, uses_retry),
         }
     }
@@ -106,6 +114,8 @@ impl Machine {
         story.carry.previous = next_previous(before, failure.kind, failure.prompt_reason, id);
         match next {
             Next::Again => self.start_attempt(story),
+            Next::Ask(question) => self.await_answer(Held::Attempt(story), question),
+            Next::Unanswered(question) => self.left_unanswered(*story, question),
             Next::Skip => self.skip_story(*story),
             Next::GiveUp(failed) => self.give_up(*story, failed),
             Next::End(outcome) => self.leave_and_end(*story, outcome),
@@ -131,6 +141,11 @@ impl Machine {
             }
             Consequence::Skip => Next::Skip,
             _ if self.skip => Next::Skip,
+            // Its session cannot be continued: the answer is for a new attempt.
+            Consequence::Ask if self.waits_for_answer(&story.view.id) => {
+                Next::Ask(failure.reason.clone())
+            }
+            Consequence::Ask => Next::Unanswered(failure.reason.clone()),
             Consequence::Retry => {
                 self.availability.worked(agent);
                 self.after_failure(story, failure)

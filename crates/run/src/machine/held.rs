@@ -21,7 +21,7 @@ pub(super) enum Held {
 }
 
 impl Held {
-    fn story(&self) -> &StoryId {
+    pub(super) fn story(&self) -> &StoryId {
         match self {
             Self::Attempt(story) => &story.view.id,
             Self::Round(attempt) => &attempt.id.story,

@@ -316,6 +316,11 @@ pub enum UserCommand {
         story: Option<StoryId>,
         text: String,
     },
+    /// Answer what an agent asked about a story; without a story, the only question there is.
+    Answer {
+        story: Option<StoryId>,
+        text: String,
+    },
     /// Finish the run like this, when asked.
     Finish(FinishChoice),
     /// Resume the run instead of finishing it, when asked.

@@ -1,6 +1,7 @@
 //! Stories that the run leaves open, and the stories that cannot be run because of them.
 //!
-//! A story is left open when the user skips it, or when it has used up its retries. What depends on
+//! A story is left open when the user skips it, when it has used up its retries, or when its agent asked
+//! a question that has no answer. What depends on
 //! it is not run. Which stories these are is computed each time the change is read: a user may have
 //! done a story by hand meanwhile.
 
@@ -9,8 +10,8 @@ use std::collections::BTreeSet;
 use super::io::StoryView;
 use super::stories::Current;
 use super::{Machine, Phase};
-use crate::policy::OnExhausted;
-use crate::records::event::{Event, FailedStory, Outcome, StoryExhausted};
+use crate::policy::{OnBlocked, OnExhausted};
+use crate::records::event::{Event, FailedStory, OpenQuestion, Outcome, StoryExhausted};
 use ralph_base::ids::StoryId;
 use ralph_plan::change::{Dependencies, StoryState};
 
@@ -21,6 +22,8 @@ pub(super) enum LeftOpen {
     Skipped,
     /// It used up its retries.
     Failed(FailedStory),
+    /// Its agent asked this, and has no answer.
+    Blocked(String),
 }
 
 impl LeftOpen {
@@ -29,6 +32,7 @@ impl LeftOpen {
         match self {
             Self::Skipped => "was skipped",
             Self::Failed(_) => "failed",
+            Self::Blocked(_) => "waits for an answer",
         }
     }
 }
@@ -36,7 +40,7 @@ impl LeftOpen {
 impl Machine {
     /// A story has used up its retries: the run continues without it, or ends.
     pub(super) fn give_up(&mut self, story: Current, failed: FailedStory) -> Phase {
-        let continues = self.continues_without(&failed.story);
+        let continues = self.continues_without(&failed.story, self.continues_after_failure());
         self.announce_exhausted(&story.view.title, failed.clone(), continues);
         if continues {
             return self.leave_open(story, LeftOpen::Failed(failed));
@@ -50,6 +54,41 @@ impl Machine {
         self.left_open.remove(&story.view.id);
         let outcome = outcome.unwrap_or_else(|| Outcome::stopped_at(failed));
         self.leave_and_end(story, outcome)
+    }
+
+    /// What the user says about the stories after one that used up its retries.
+    fn continues_after_failure(&self) -> Option<bool> {
+        let said = self.policy().on_exhausted;
+        said.map(|it| it == OnExhausted::Continue)
+    }
+
+    /// What the user says about the stories after one whose question has no answer.
+    fn continues_after_question(&self) -> Option<bool> {
+        self.policy().on_blocked.map(|it| it != OnBlocked::Stop)
+    }
+
+    /// The question of a story has no answer: the run continues without it, or ends.
+    pub(super) fn leave_blocked(&mut self, story: Current, question: String) -> Phase {
+        let id = story.view.id.clone();
+        let continues = self.continues_without(&id, self.continues_after_question());
+        self.left_open
+            .insert(id.clone(), LeftOpen::Blocked(question));
+        if continues {
+            self.leave(story);
+            return self.read_backlog();
+        }
+        let outcome = self.left_open_outcome();
+        // The run did not continue without it: should it be resumed, it is where it was.
+        self.left_open.remove(&id);
+        let outcome = outcome.unwrap_or(Outcome::Stopped);
+        self.leave_and_end(story, outcome)
+    }
+
+    /// There is an answer: the story may be tried again.
+    pub(super) fn forget_blocked(&mut self, id: &StoryId) {
+        if let Some(LeftOpen::Blocked(_)) = self.left_open.get(id) {
+            self.left_open.remove(id);
+        }
     }
 
     pub(super) fn announce_exhausted(&mut self, title: &str, failed: FailedStory, continues: bool) {
@@ -67,16 +106,17 @@ impl Machine {
         self.read_backlog()
     }
 
-    /// Whether the run may continue with others once this story has used up its retries.
-    fn continues_without(&self, id: &StoryId) -> bool {
+    /// Whether the run continues with others without this story: as the user says, or else where the
+    /// plan says of another one on which it depends.
+    fn continues_without(&self, id: &StoryId, said: Option<bool>) -> bool {
         let mut others = self.stories.iter().filter(|story| {
             let is_left_out =
                 self.left_open.contains_key(&story.id) || self.not_run.contains(&story.id);
             story.id != *id && self.is_wanted_now(story) && !is_left_out
         });
-        match self.policy().on_exhausted {
-            Some(OnExhausted::Stop) => false,
-            Some(OnExhausted::Continue) => others.next().is_some(),
+        match said {
+            Some(false) => false,
+            Some(true) => others.next().is_some(),
             None => others.any(|story| story.depends_on != Dependencies::Unknown),
         }
     }
@@ -90,7 +130,7 @@ impl Machine {
             .view(&failed.story)
             .filter(|it| it.state == StoryState::Open);
         if let Some(title) = story.map(|it| it.title.clone())
-            && self.continues_without(&failed.story)
+            && self.continues_without(&failed.story, self.continues_after_failure())
         {
             self.announce_exhausted(&title, failed.clone(), true);
             let id = failed.story.clone();
@@ -130,7 +170,9 @@ impl Machine {
 
     /// Whether this story may depend on one that failed before the run was resumed.
     fn may_wait(&self, story: &StoryView) -> bool {
-        let before = self.unknown_before(story, |id| self.failed_before.contains(id));
+        let is_unsure = self.continues_after_failure() != Some(true);
+        let failed = |id: &StoryId| is_unsure && self.failed_before.contains(id);
+        let before = self.unknown_before(story, failed);
         before.into_iter().any(|id| self.is_open(id))
     }
 
@@ -143,8 +185,7 @@ impl Machine {
         let mut next = vec![story];
         while let Some(view) = next.pop() {
             let said = view.depends_on.known().into_iter().flatten();
-            let failed = |id: &StoryId| matches!(self.left_open.get(id), Some(LeftOpen::Failed(_)));
-            for id in said.chain(self.unknown_before(view, failed)) {
+            for id in said.chain(self.unknown_before(view, |id| self.may_hold(id))) {
                 if reached.insert(id) {
                     next.extend(self.view(id));
                 }
@@ -158,15 +199,23 @@ impl Machine {
         self.stories.iter().find(is_left).map(|it| &it.id)
     }
 
-    /// The stories that come before one of which nothing is known, as far as they are these: unless
-    /// the user says that the run continues, it may depend on each of them.
+    /// Whether a story that is left open keeps later ones of which nothing is known from being run:
+    /// unless the user says that the run continues, they may depend on it.
+    fn may_hold(&self, id: &StoryId) -> bool {
+        match self.left_open.get(id) {
+            Some(LeftOpen::Failed(_)) => self.continues_after_failure() != Some(true),
+            Some(LeftOpen::Blocked(_)) => self.continues_after_question() != Some(true),
+            Some(LeftOpen::Skipped) | None => false,
+        }
+    }
+
+    /// The stories that come before one of which nothing is known, as far as they are these.
     fn unknown_before<'a>(
         &'a self,
         story: &StoryView,
         is_one: impl Fn(&StoryId) -> bool,
     ) -> Vec<&'a StoryId> {
-        let may_depend = story.depends_on == Dependencies::Unknown
-            && self.policy().on_exhausted != Some(OnExhausted::Continue);
+        let may_depend = story.depends_on == Dependencies::Unknown;
         let before = self.stories.iter().take_while(|it| it.id != story.id);
         let before = before.filter(|it| may_depend && is_one(&it.id));
         before.map(|it| &it.id).collect()
@@ -213,15 +262,24 @@ impl Machine {
             .collect();
         let mut failed = Vec::new();
         let mut skipped = Vec::new();
+        let mut questions = Vec::new();
         for story in open {
             match self.left_open.get(&story.id) {
                 Some(LeftOpen::Failed(it)) => failed.push(it.clone()),
                 Some(LeftOpen::Skipped) => skipped.push(story.id.clone()),
+                Some(LeftOpen::Blocked(question)) => questions.push(OpenQuestion {
+                    story: story.id.clone(),
+                    question: question.clone(),
+                }),
                 None => {}
             }
         }
         let is_skipped = !skipped.is_empty();
-        Outcome::continued_after(failed, not_run.clone()).or_else(|| {
+        let exhausted = Outcome::continued_after(failed, not_run.clone());
+        if exhausted.is_none() && !questions.is_empty() {
+            return Some(Outcome::Blocked { questions, not_run });
+        }
+        exhausted.or_else(|| {
             is_skipped.then_some(Outcome::Skipped {
                 stories: skipped,
                 not_run,

@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use self::reviews::{Reviewed, any_reviewer};
 use super::script::{asked, clock, finished, gate, id, limited, setup, silent, step_failed};
 use super::*;
-use crate::policy::{Budget, Consequence, Gate, OnExhausted, OnFinish, When, consequence};
+use crate::policy::{
+    Budget, Consequence, Gate, OnBlocked, OnExhausted, OnFinish, When, consequence,
+};
 use crate::records::event::{
     AttemptContinued, AttemptFailed, AttemptStarted, FailureKind, GateFinished, GateResult,
     GateRetried, GateStarted, Record, RepairStarted, Request, RunEnded, RunStarted, StoryCompleted,
@@ -74,6 +76,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
             text: "note".to_owned(),
         }),
         4 => Just(UserCommand::Again),
+        4 => prop::option::of(1_u8..4).prop_map(|story| answer_to(story.map(|it| id(&it.to_string())))),
         1 => Just(UserCommand::Finish(FinishChoice::Keep)),
     ];
     let one = prop_oneof![
@@ -97,7 +100,20 @@ fn policies() -> impl Strategy<Value = Policy> {
         Just(OnFinish::Cleanup),
         Just(OnFinish::Keep)
     ];
-    let rules = (any::<bool>(), any::<bool>(), 0_u32..4, on_finish, 0_u32..4);
+    let on_blocked = prop_oneof![
+        Just(None),
+        Just(Some(OnBlocked::Wait)),
+        Just(Some(OnBlocked::Skip)),
+        Just(Some(OnBlocked::Stop))
+    ];
+    let rules = (
+        any::<bool>(),
+        any::<bool>(),
+        0_u32..4,
+        on_finish,
+        0_u32..4,
+        on_blocked,
+    );
     let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
     let gates = prop::collection::vec(gate.prop_map(any_gate), 0..4);
     let own = prop::option::weighted(0.3, 1_u64..2000);
@@ -135,6 +151,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             max_retries: rules.2,
             repairs: rules.4,
             on_finish: rules.3,
+            on_blocked: rules.5,
             gates: gates.0.into_iter().enumerate().map(named).collect(),
             reviewers: gates.1.into_iter().enumerate().map(any_reviewer).collect(),
             idle_timeout: times.0,
@@ -154,6 +171,12 @@ fn policies() -> impl Strategy<Value = Policy> {
             ..Policy::default()
         }
     })
+}
+
+/// The user's answer to a question.
+fn answer_to(story: Option<StoryId>) -> UserCommand {
+    let text = "yes".to_owned();
+    UserCommand::Answer { story, text }
 }
 
 /// An answer that fits few steps.
@@ -263,6 +286,8 @@ enum Open {
     Nothing,
     /// The user has to say that it goes on.
     Paused,
+    /// The user has to answer the question about this story.
+    Asked(StoryId),
     Step(Effect),
 }
 
@@ -426,6 +451,7 @@ impl World {
             self.open,
             Open::Nothing
                 | Open::Paused
+                | Open::Asked(_)
                 | Open::Step(Effect::SetTimerAt { .. } | Effect::Step(_, Step::AskFinish))
         ) {
             return;
@@ -493,6 +519,9 @@ impl World {
     fn answer(&mut self, pick: u8) {
         if self.open == Open::Paused {
             return self.send(Input::User(UserCommand::GoOn));
+        }
+        if let Open::Asked(story) = self.open.clone() {
+            return self.send(Input::User(answer_to(Some(story))));
         }
         let Open::Step(step) = self.open.clone() else {
             return;
@@ -1001,7 +1030,14 @@ impl World {
                     .extend(std::mem::take(&mut self.touched_by_gate));
             }
             Event::Paused { .. } => self.open = Open::Paused,
+            Event::QuestionAsked(asked) if asked.waits => {
+                assert_eq!(self.policy.on_blocked, Some(OnBlocked::Wait));
+                self.open = Open::Asked(asked.story.clone());
+            }
             Event::NoteAdded { story, .. } => self.unread.push(story.clone()),
+            Event::QuestionAnswered(answered) => {
+                self.unread.push(Some(answered.story.clone()));
+            }
             Event::NoteUnused { story, .. } => {
                 self.unread.retain(|it| it.as_ref() != Some(story));
             }
@@ -1082,6 +1118,10 @@ fn agent_end(pick: u8, is_stopping: bool, now: Timestamp) -> AgentEnd {
             is_error: true,
             ..silent()
         },
+        13 => AgentEnd {
+            promise: Some(Promise::Blocked("which".to_owned())),
+            ..silent()
+        },
         8 => AgentEnd {
             final_seen: false,
             ..super::script::complete()
@@ -1143,6 +1183,8 @@ struct Order {
     not_run: HashSet<StoryId>,
     /// The run does not continue after the last story that failed.
     is_over: bool,
+    /// Stories whose question has no answer.
+    blocked: HashSet<StoryId>,
 }
 
 impl Order {
@@ -1157,6 +1199,7 @@ impl Order {
                 | Event::NoteAdded { .. }
                 | Event::NoteUnused { .. }
                 | Event::Requested { .. }
+                | Event::QuestionAnswered { .. }
                 | Event::Warning { .. }
         );
         assert!(
@@ -1171,7 +1214,8 @@ impl Order {
                 ..
             } => {
                 assert!(self.story.is_none() && self.attempt.is_none());
-                let is_left = self.skipped.contains(waits_for) || self.failed.contains(waits_for);
+                let is_left = [&self.skipped, &self.failed, &self.blocked];
+                let is_left = is_left.iter().any(|it| it.contains(waits_for));
                 assert!(is_left && self.not_run.insert(story.clone()));
             }
             Event::StorySkipped { story, .. } => self.pass_over(story),
@@ -1239,6 +1283,20 @@ impl Order {
             }
             // The tree of an attempt is kept while the run waits or is paused.
             Event::Waiting { .. } | Event::Paused { .. } => assert!(self.story.is_some()),
+            Event::QuestionAnswered(answered) => {
+                if self.blocked.remove(&answered.story) {
+                    // What depends on it may run, or be named again.
+                    self.not_run.clear();
+                }
+            }
+            Event::QuestionAsked(asked) => {
+                assert_eq!(self.story.as_ref(), Some(&asked.story));
+                if !asked.waits {
+                    assert_eq!(self.attempt, None);
+                    self.story = None;
+                    self.blocked.insert(asked.story.clone());
+                }
+            }
             Event::AgentChanged { .. } => {
                 assert!(self.story.is_some() && self.attempt.is_none());
             }

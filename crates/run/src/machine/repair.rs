@@ -20,6 +20,8 @@ pub(super) enum Remedy {
     Repair,
     /// The session goes on at this moment; until then the run waits, for this reason.
     Wait(Timestamp, String),
+    /// The session goes on once the user has answered.
+    Ask,
     /// The attempt is parked.
     Park,
 }
@@ -32,10 +34,7 @@ impl Machine {
         failure: &AttemptFailure,
         uses_retry: bool,
     ) -> Remedy {
-        let session = &attempt.session;
-        let is_over = self.stop.is_some() || self.skip || session.id.is_none();
-        let total = self.policy().total_timeout;
-        if is_over || total.is_some_and(|bound| session.worked >= bound) {
+        if !self.has_open_session(attempt) {
             return Remedy::Park;
         }
         match consequence(failure.kind) {
@@ -45,8 +44,22 @@ impl Machine {
                 // Another agent takes over, or nobody waits that long.
                 Pick::Agent(_) | Pick::NoAgent(_) => Remedy::Park,
             },
+            Consequence::Ask if self.waits_for_answer(&attempt.id.story) => Remedy::Ask,
             _ => Remedy::Park,
         }
+    }
+
+    /// Whether the session of an attempt can go on, whatever failed.
+    fn has_open_session(&self, attempt: &Attempt) -> bool {
+        let session = &attempt.session;
+        let total = self.policy().total_timeout;
+        let has_time = total.is_none_or(|bound| session.worked < bound);
+        let is_wanted = self.stop.is_none() && !self.skip;
+        is_wanted && has_time && session.id.is_some()
+    }
+
+    fn can_continue(&self, attempt: &Attempt, failure: &AttemptFailure) -> bool {
+        self.has_open_session(attempt) && self.can_repair(attempt, failure)
     }
 
     fn can_repair(&self, attempt: &Attempt, failure: &AttemptFailure) -> bool {
@@ -68,9 +81,9 @@ impl Machine {
         session.repairs += 1;
         attempt.story.repairs += 1;
         session.cause = Some(Cause::Repair(failure.clone()));
-        // An agent that was reminded of its promise is still to repair what failed before.
-        match (failure.kind, &session.open) {
-            (FailureKind::NoSignal, Some(open)) if is_check(open.kind) => {}
+        // An agent that ended before its promise is still to repair what a check had found.
+        match &session.open {
+            Some(open) if is_check(open.kind) && !is_check(failure.kind) => {}
             _ => session.open = Some(failure),
         }
         self.start_round(attempt)
@@ -126,7 +139,7 @@ impl Machine {
         let session = &attempt.session;
         let (story, number) = (attempt.id.story.clone(), attempt.id.attempt);
         Some(match session.cause.as_ref()? {
-            Cause::LimitOver => Event::AttemptContinued(AttemptContinued {
+            Cause::LimitOver | Cause::Answered => Event::AttemptContinued(AttemptContinued {
                 story,
                 attempt: number,
             }),
@@ -145,29 +158,35 @@ impl Machine {
     /// An agent process ended without a promise that counts.
     pub(super) fn on_round_failed(
         &mut self,
-        attempt: Attempt,
+        mut attempt: Attempt,
         failure: AttemptFailure,
         began: bool,
     ) -> Phase {
+        // An agent that did nothing does not know its session: there is nothing to continue.
+        if !began && failure.kind == FailureKind::Crashed {
+            attempt.session.id = None;
+        }
         let Some(open) = attempt.session.open.clone() else {
             return self.fail(attempt, failure);
         };
         let is_check = is_check(open.kind);
         match failure.kind {
             // The next attempt starts a new session, and is told what the check had found.
-            FailureKind::Crashed | FailureKind::Overflow if is_check || !began => {
-                let message = if began {
-                    format!("the repair was interrupted: {}", failure.reason)
-                } else {
-                    let why = &failure.reason;
-                    format!("the agent's session could not be continued: {why}")
-                };
+            FailureKind::Crashed | FailureKind::Overflow if !began => {
+                let why = &failure.reason;
+                let message = format!("the agent's session could not be continued: {why}");
                 self.warn("repair_failed", message);
                 let uses_retry = consequence(open.kind) == Consequence::Retry;
                 self.park(attempt, open, uses_retry)
             }
-            // No promise, and no repair left: what is wrong is still what the check had found.
-            FailureKind::NoSignal if is_check && !self.can_repair(&attempt, &failure) => {
+            // No repair is left: what is wrong is still what the check had found.
+            FailureKind::NoSignal | FailureKind::Crashed | FailureKind::Overflow
+                if is_check && !self.can_continue(&attempt, &failure) =>
+            {
+                if failure.kind != FailureKind::NoSignal {
+                    let message = format!("the repair was interrupted: {}", failure.reason);
+                    self.warn("repair_failed", message);
+                }
                 self.park(attempt, open, true)
             }
             FailureKind::Silent | FailureKind::Timeout if is_check => {
@@ -181,5 +200,9 @@ impl Machine {
 
 /// Whether a check found it, and not the end of the agent.
 const fn is_check(kind: FailureKind) -> bool {
-    is_repairable(kind) && !matches!(kind, FailureKind::NoSignal)
+    is_repairable(kind)
+        && !matches!(
+            kind,
+            FailureKind::NoSignal | FailureKind::Crashed | FailureKind::Silent
+        )
 }

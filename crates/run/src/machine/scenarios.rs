@@ -10,6 +10,7 @@ mod limits;
 mod notes;
 mod paths;
 mod prices;
+mod questions;
 mod repairs;
 mod retries;
 mod reviews;

@@ -65,13 +65,21 @@ pub(super) enum Cause {
     Repair(AttemptFailure),
     /// The limit that interrupted it is over.
     LimitOver,
+    /// The user answered what it asked; the answer is among the notes.
+    Answered,
 }
 
 impl Cause {
     pub(super) fn message(&self) -> Message {
         match self {
             Self::LimitOver => Message::LimitOver,
+            Self::Answered => Message::Answered,
             Self::Repair(failure) if failure.kind == FailureKind::NoSignal => Message::NoPromise,
+            Self::Repair(failure)
+                if matches!(failure.kind, FailureKind::Crashed | FailureKind::Silent) =>
+            {
+                Message::Interrupted(failure.reason.clone())
+            }
             Self::Repair(failure) => {
                 let reason = failure.prompt_reason.as_ref();
                 Message::Repair(reason.unwrap_or(&failure.reason).clone())

@@ -23,6 +23,7 @@ impl Machine {
             UserCommand::Stop => self.on_stop(phase, Request::Stop, by),
             UserCommand::StopNow => self.on_stop(phase, Request::StopNow, by),
             UserCommand::Note { story, text } => self.on_note(phase, story, text),
+            UserCommand::Answer { story, text } => self.on_answered(phase, story, &text),
             UserCommand::Finish(choice) => match phase {
                 Phase::Asking(outcome) => self.finish_as_asked(outcome, choice),
                 phase => phase,
@@ -122,6 +123,7 @@ impl Machine {
                     | Phase::Restoring(..)
                     | Phase::Waiting(..)
                     | Phase::Paused(_)
+                    | Phase::AwaitingAnswer(_)
             ),
         };
         // There is no story, or it is done already.
@@ -141,6 +143,10 @@ impl Machine {
                 self.skip_held(held)
             }
             Phase::Paused(held) => self.skip_held(held),
+            Phase::AwaitingAnswer(awaited) => {
+                self.cancel_timer(TimerKind::Wait);
+                self.skip_held(awaited.held)
+            }
             // The others end by themselves, and the skip is seen then.
             phase => phase,
         }

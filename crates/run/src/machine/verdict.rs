@@ -90,6 +90,20 @@ impl AttemptFailure {
         Self::new(kind, reason)
     }
 
+    /// The agent asks a question.
+    pub(super) fn blocked(question: &str) -> Self {
+        let question = question.trim();
+        if question.is_empty() {
+            let reason = "the agent said BLOCKED and asked nothing".to_owned();
+            return Self::new(FailureKind::Failed, reason);
+        }
+        let prompt_reason = format!("the agent asked a question, and got no answer: {question}");
+        Self {
+            prompt_reason: Some(prompt_reason),
+            ..Self::new(FailureKind::Blocked, question.to_owned())
+        }
+    }
+
     /// A gate is red.
     pub(super) fn gate(name: &str, how: &str, tail: &str) -> Self {
         Self {
@@ -134,10 +148,6 @@ impl AttemptFailure {
             prompt_reason: Some(SMALLER_STEPS.to_owned()),
             ..Self::new(FailureKind::Overflow, message.to_owned())
         }
-    }
-
-    fn blocked(question: &str) -> Self {
-        Self::failed(&format!("the agent asks: {question}"))
     }
 
     fn failed(reason: &str) -> Self {

@@ -28,6 +28,16 @@ fn what_happened(message: &Message) -> String {
              undone: the files are as you left them. If a task of the story is still open, go on and \
              finish it. Then report."
             .to_owned(),
+        Message::Interrupted(reason) => format!(
+            "You were interrupted before you had reported:\n\n{}\n\n\
+             Nothing was undone: the files are as you left them. A command that ran at that moment may not \
+             have finished, so look at what is there before you go on. If it was a command that never \
+             ends, do not start it again like this. Then finish the story.",
+            fenced("text", reason)
+        ),
+        Message::Answered => "Your question was answered, see below. Nothing was undone: the files are as you left them. \
+             Go on with the story, as the answer says."
+            .to_owned(),
         Message::LimitOver => "A limit of the service you use, or a lost connection, had interrupted you; it is over. Nothing \
              was undone: the files are as you left them. A command that ran at that moment may not have \
              finished, so look at what is there before you go on. Then finish the story."

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub use super::gate_events::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
-pub use super::outcome::{FailedStory, Outcome, red_since_before};
+pub use super::outcome::{FailedStory, OpenQuestion, Outcome, red_since_before};
 pub use super::review::{ReviewFinished, ReviewStarted};
 use crate::policy::budget::Budget;
 use crate::policy::roster::Choice;
@@ -107,8 +107,13 @@ pub enum Event {
     AttemptStarted(AttemptStarted),
     /// A check failed: the agent's session goes on in the same tree, to repair that.
     RepairStarted(RepairStarted),
-    /// A limit is over that had interrupted the agent: its session goes on in the same tree.
+    /// A limit is over, or a question answered, that had interrupted the agent: its session goes on in
+    /// the same tree.
     AttemptContinued(AttemptContinued),
+    /// An agent asks a question that only the user can answer.
+    QuestionAsked(QuestionAsked),
+    /// The user answered.
+    QuestionAnswered(QuestionAnswered),
     /// The agent said or did something.
     Agent {
         /// The story.
@@ -393,7 +398,39 @@ pub struct RepairStarted {
     pub reason: String,
 }
 
-/// The agent of an attempt goes on where a limit had interrupted it.
+/// An agent asks a question that only the user can answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct QuestionAsked {
+    /// The story.
+    pub story: StoryId,
+    /// Which attempt.
+    pub attempt: AttemptNumber,
+    /// The question.
+    pub question: String,
+    /// Whether the run waits for the answer; if not, the attempt is parked.
+    pub waits: bool,
+    /// When it goes on without an answer, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+    pub until: Option<Timestamp>,
+}
+
+/// The user answered what an agent had asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), schemars(inline))]
+pub struct QuestionAnswered {
+    /// The story.
+    pub story: StoryId,
+    /// The question.
+    pub question: String,
+    /// The answer, which the next attempt or round at the story gets.
+    pub answer: String,
+}
+
+/// The agent of an attempt goes on where a limit or a question had interrupted it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[cfg_attr(any(test, feature = "testing"), schemars(inline))]

@@ -21,6 +21,7 @@ pub const fn failure(kind: FailureKind) -> &'static str {
         FailureKind::Silent => "the agent was silent for too long",
         FailureKind::Timeout => "the agent took too long",
         FailureKind::Overflow => "the conversation outgrew the model's context",
+        FailureKind::Blocked => "the agent has a question",
         FailureKind::Limit => "the agent hit a limit",
         FailureKind::Auth => "the agent's login, API key, credit or model was rejected",
         FailureKind::Budget => "the budget is used up",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::event::FinishChoice;
+use super::event::{FinishChoice, QuestionAsked};
 use super::outcome::{Outcome, once_allowed};
 use super::progress::{Progress, StoryProgress};
 use super::state::{Place, RunState};
@@ -50,7 +50,8 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
         ];
     }
     let finish = progress.finished(place);
-    let mut steps = look(progress);
+    let mut steps = answer(progress);
+    steps.extend(look(progress));
     if let Some(Outcome::GateBroken { .. }) = progress.outcome() {
         steps.push(NextStep::new("ralphtool doctor --gates", "runs every gate"));
     }
@@ -71,6 +72,17 @@ pub fn after(progress: &Progress, state: RunState, place: Place) -> Vec<NextStep
         }
     }
     steps
+}
+
+/// How to answer what agents asked.
+pub fn answer(progress: &Progress) -> Vec<NextStep> {
+    let asked = progress.questions.values();
+    let step = |asked: &QuestionAsked| {
+        let story = &asked.story;
+        let command = format!("ralphtool answer {} \"…\"", word(&story.0));
+        NextStep::new(command, format!("answers the question about story {story}"))
+    };
+    asked.map(step).collect()
 }
 
 /// The same where HEAD is not on the branch of the run: a finish is refused there.

@@ -35,6 +35,12 @@ impl Notes {
         });
     }
 
+    /// Takes the answer to a question that an agent asked about a story.
+    pub(crate) fn add_answer(&mut self, story: &StoryId, question: &str, answer: &str) {
+        let text = format!("You asked: {question}\nThe answer: {answer}");
+        self.add(Some(story.clone()), text);
+    }
+
     /// An attempt at this story starts: gives all notes for it.
     pub(crate) fn deliver(&mut self, story: &StoryId) -> Vec<String> {
         let mut texts = Vec::new();

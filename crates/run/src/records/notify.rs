@@ -76,6 +76,10 @@ fn occasion_of(event: &Event, progress: &Progress, at: &Zoned) -> Option<(Occasi
             let what = format!("waits until {until:.0}: {reason}");
             Some((Occasion::Waiting, what))
         }
+        Event::QuestionAsked(asked) => {
+            let what = format!("story {} needs an answer: {}", asked.story, asked.question);
+            Some((Occasion::Blocked, what))
+        }
         Event::ChoiceNeeded => Some((Occasion::Choice, "needs a choice: cleanup or keep".into())),
         _ => None,
     }

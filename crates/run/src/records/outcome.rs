@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::StoryCounts;
 use super::review::Unreviewed;
 use crate::policy::budget::UsedUp;
-use crate::words::{clock_time, count, quoted};
+use crate::words::{and_list, clock_time, count, quoted};
 use ralph_agents::agent_event::Refusal;
 use ralph_base::ids::StoryId;
 pub use ralph_vault::outcome::FailureKind;
@@ -69,6 +69,14 @@ pub enum Outcome {
         /// Other stories that used up their retries as well.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         others: Vec<FailedStory>,
+        /// The stories that were not run because they depend on one that is open.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        not_run: Vec<StoryId>,
+    },
+    /// Agents asked questions that only the user can answer, and there is no answer.
+    Blocked {
+        /// The stories and their questions.
+        questions: Vec<OpenQuestion>,
         /// The stories that were not run because they depend on one that is open.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         not_run: Vec<StoryId>,
@@ -170,6 +178,14 @@ fn not_verified(gates: &[String], reviews: &[Unreviewed]) -> String {
     reasons.join("; ")
 }
 
+/// What an agent asked about a story, without an answer so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct OpenQuestion {
+    pub story: StoryId,
+    pub question: String,
+}
+
 impl Outcome {
     /// The run stopped because a story used up its retries.
     pub fn stopped_at(failed: FailedStory) -> Self {
@@ -234,7 +250,10 @@ impl Outcome {
             OutcomeKind::Stopped | OutcomeKind::Limited => true,
             OutcomeKind::Done => false,
             OutcomeKind::DoneWithWarning => matches!(self, Self::Skipped { .. }),
-            OutcomeKind::Failed => matches!(self, Self::Exhausted { .. } | Self::GateBroken { .. }),
+            OutcomeKind::Failed => matches!(
+                self,
+                Self::Exhausted { .. } | Self::Blocked { .. } | Self::GateBroken { .. }
+            ),
         }
     }
 
@@ -258,7 +277,10 @@ impl Outcome {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::AllDone | Self::StoryDone { .. } => 0,
-            Self::Unverified { .. } | Self::Exhausted { .. } | Self::Skipped { .. } => 1,
+            Self::Unverified { .. }
+            | Self::Exhausted { .. }
+            | Self::Blocked { .. }
+            | Self::Skipped { .. } => 1,
             Self::GateBroken { .. } => 2,
             Self::BudgetUsedUp { .. }
             | Self::NotLoggedIn { .. }
@@ -280,9 +302,10 @@ impl Outcome {
             | Self::NotLoggedIn { .. }
             | Self::UsageLimit { .. }
             | Self::Limited { .. } => OutcomeKind::Limited,
-            Self::Exhausted { .. } | Self::GateBroken { .. } | Self::Broken { .. } => {
-                OutcomeKind::Failed
-            }
+            Self::Exhausted { .. }
+            | Self::Blocked { .. }
+            | Self::GateBroken { .. }
+            | Self::Broken { .. } => OutcomeKind::Failed,
         }
     }
 
@@ -313,6 +336,15 @@ impl Outcome {
                     [only] if !continued => only.words(),
                     several => headline(several, stories),
                 }
+            }
+            Self::Blocked { questions, .. } => {
+                let ids = questions.iter().map(|it| it.story.0.clone());
+                let ids = and_list(&ids.collect::<Vec<_>>());
+                let what = match questions.len() {
+                    1 => format!("story {ids} needs an answer"),
+                    _ => format!("stories {ids} need answers"),
+                };
+                [stories.done_in_words(), what].join(", ")
             }
             Self::GateBroken { gate, .. } => format!("gate `{gate}` cannot run"),
             Self::Stopped => "stopped by you".to_owned(),
@@ -359,6 +391,7 @@ impl Outcome {
             | Self::UsageLimit { reason, .. }
             | Self::Limited { reason }
             | Self::Broken { reason, .. } => Some(reason),
+            Self::Blocked { questions, .. } => questions.first().map(|it| it.question.as_str()),
         }
     }
 

@@ -27,9 +27,9 @@ pub(crate) use self::verification::FLAKY;
 pub use self::verification::NO_GATES;
 pub use self::warning::{Importance, Warning};
 use super::event::{
-    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, Outcome, Record,
-    RepairStarted, Request, RunEnded, RunStarted, StoryCompleted, StoryExhausted, StoryOutline,
-    StoryStarted, TaskOutline,
+    AttemptFailed, AttemptStarted, Event, FailureKind, FinishFailed, Finished, Outcome,
+    QuestionAnswered, QuestionAsked, Record, RepairStarted, Request, RunEnded, RunStarted,
+    StoryCompleted, StoryExhausted, StoryOutline, StoryStarted, TaskOutline,
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
@@ -79,6 +79,8 @@ pub struct Progress {
     pub skipping: bool,
     /// What the user wrote for attempts.
     pub notes: Notes,
+    /// What agents asked about stories that are not done, without an answer so far.
+    pub questions: BTreeMap<StoryId, QuestionAsked>,
     /// How the loop ended.
     pub ended: Option<RunEnded>,
     /// How the run was finished.
@@ -161,6 +163,8 @@ impl Progress {
             Event::AttemptStarted(started) => self.on_attempt_started(started, at),
             Event::RepairStarted(repair) => self.on_repair_started(repair, at),
             Event::AttemptContinued(it) => self.on_continued(&it.story, it.attempt, at),
+            Event::QuestionAsked(asked) => self.on_question_asked(asked, at),
+            Event::QuestionAnswered(it) => self.on_question_answered(it),
             Event::Agent { agent, .. } => self.on_agent(agent),
             Event::GateStarted(started) => self.on_gate_started(started, at),
             Event::GateNotRun(not_run) => self.on_gate_not_run(not_run, at),
@@ -496,6 +500,7 @@ impl Progress {
 
     fn on_story_completed(&mut self, completed: &StoryCompleted, at: Timestamp) {
         let story = &completed.story;
+        self.questions.remove(story);
         self.judge_work(story);
         self.judged_at_end.clear();
         self.supersede_whole_reviews();
@@ -550,6 +555,8 @@ impl Progress {
             header.model.clone_from(&agent.model);
         }
         self.notes.deliver(&started.story);
+        // It may ask again.
+        self.questions.remove(&started.story);
         self.attempts += 1;
         self.activity = None;
         self.doing = Doing::Working {
@@ -589,6 +596,44 @@ impl Progress {
             attempt.repairs.push(repair.clone());
         }
         self.on_continued(&repair.story, repair.attempt, at);
+    }
+
+    fn on_question_asked(&mut self, asked: &QuestionAsked, at: Timestamp) {
+        let story = asked.story.clone();
+        if asked.waits {
+            self.doing = Doing::AwaitingAnswer {
+                story: story.clone(),
+                question: asked.question.clone(),
+                since: at,
+                until: asked.until,
+            };
+        }
+        if !asked.waits
+            && let Some(progress) = self.story_mut(&story)
+        {
+            progress.rest(at, StoryStanding::Unfinished);
+        }
+        self.questions.insert(story, asked.clone());
+    }
+
+    fn on_question_answered(&mut self, answered: &QuestionAnswered) {
+        let QuestionAnswered {
+            story,
+            question,
+            answer,
+        } = answered;
+        self.questions.remove(story);
+        self.notes.add_answer(story, question, answer);
+        if matches!(&self.doing, Doing::AwaitingAnswer { story: of, .. } if of == story) {
+            self.doing = Doing::Between;
+        }
+    }
+
+    /// The questions without an answer, by their stories.
+    pub(crate) fn open_questions(&self) -> BTreeMap<StoryId, String> {
+        let questions = self.questions.values();
+        let pairs = questions.map(|it| (it.story.clone(), it.question.clone()));
+        pairs.collect()
     }
 
     /// The session of an attempt goes on.

@@ -17,6 +17,8 @@ pub enum RunState {
     Running,
     /// It waits for a limit to end.
     Waiting,
+    /// It waits for the user to answer a question.
+    Blocked,
     /// The user paused it.
     Paused,
     /// It is over, and its terminal asks how to finish.
@@ -37,6 +39,8 @@ pub enum RunState {
     GateBroken,
     /// A story used up its retries.
     Failed,
+    /// A story cannot be done before the user has answered a question.
+    Unanswered,
     /// The user or a signal stopped it, or its terminal was closed.
     Stopped,
     /// The budget is used up.
@@ -84,6 +88,7 @@ impl RunState {
             (Some(_), _) if is_live && progress.finish.is_none() => Self::Choosing,
             (None, Doing::Waiting { .. }) if is_live => Self::Waiting,
             (None, Doing::Paused { .. }) if is_live => Self::Paused,
+            (None, Doing::AwaitingAnswer { .. }) if is_live => Self::Blocked,
             (None, _) if is_live => Self::Running,
             _ if progress.is_rewound() => Self::Rewound,
             (Some(outcome), _) => Self::ended(outcome),
@@ -97,6 +102,7 @@ impl RunState {
             Outcome::StoryDone { .. } => Self::StoryDone,
             Outcome::Unverified { .. } => Self::Unverified,
             Outcome::Exhausted { .. } => Self::Failed,
+            Outcome::Blocked { .. } => Self::Unanswered,
             Outcome::GateBroken { .. } => Self::GateBroken,
             Outcome::Stopped | Outcome::TerminalClosed | Outcome::Terminated => Self::Stopped,
             Outcome::Skipped { .. } => Self::Skipped,
@@ -118,6 +124,7 @@ impl RunState {
         match self {
             Self::Running => "running",
             Self::Waiting => "waiting",
+            Self::Blocked => "waiting for an answer",
             Self::Paused => "paused",
             Self::Choosing => "choosing",
             Self::Interrupted => "interrupted",
@@ -128,6 +135,7 @@ impl RunState {
             Self::Skipped => "done, except skipped",
             Self::GateBroken => "gate cannot run",
             Self::Failed => "failed",
+            Self::Unanswered => "needs an answer",
             Self::Stopped => "stopped",
             Self::BudgetUsedUp => "budget used up",
             Self::NotLoggedIn => "not logged in",
@@ -144,7 +152,7 @@ impl RunState {
     pub const fn is_live(self) -> bool {
         matches!(
             self,
-            Self::Running | Self::Waiting | Self::Paused | Self::Choosing
+            Self::Running | Self::Waiting | Self::Blocked | Self::Paused | Self::Choosing
         )
     }
 

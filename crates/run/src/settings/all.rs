@@ -13,8 +13,8 @@ use super::key_table::{KeyTable, key_info};
 use super::tamper::{Paths, Severity};
 use super::value::{FromTable as _, Item, Key, Mistake, Model, Read, read_variable};
 use super::{
-    GateSettings, NotifySettings, OnExhausted, OnFinish, Origin, ReviewSettings, SettingsProblem,
-    Sourced,
+    GateSettings, NotifySettings, OnBlocked, OnExhausted, OnFinish, Origin, ReviewSettings,
+    SettingsProblem, Sourced,
 };
 use ralph_base::allowance::{CostLimit, Price, TokenLimit};
 use ralph_base::duration::TimeLimit;
@@ -179,6 +179,13 @@ settings! {
              depend on it; this is an example.";
         "depends" => depends: bool = true, variable "RALPHTOOL_DEPENDS",
             "Whether a story may depend on those before it where neither the plan nor `[[story]]` says so.";
+        "on_blocked" => on_blocked: OnBlocked,
+            without "`wait` on a terminal", example r#""wait""#,
+            variable "RALPHTOOL_ON_BLOCKED", flag "--on-blocked",
+            "What to do when an agent asks a question: `wait` for the answer (`max_wait` bounds it), `skip` the\n\
+             story until there is one, or `stop`. `ralphtool answer` answers. Without it, the run waits on a\n\
+             terminal, and elsewhere continues with the stories that are known not to depend on it; this is\n\
+             an example.";
         "commit_message" => commit_message: MessageTemplate = MessageTemplate::default(),
             variable "RALPHTOOL_COMMIT_MESSAGE",
             "The message of each story's commit after `ralphtool finish --reword`. Placeholders: {id}, {title},\n\

@@ -14,6 +14,8 @@ choices! {
         Exhausted = "exhausted",
         /// The loop waits for a limit to end.
         Waiting = "waiting",
+        /// An agent asked a question.
+        Blocked = "blocked",
         /// The user has to choose.
         Choice = "choice",
     }
@@ -50,10 +52,10 @@ impl Default for NotifySettings {
 
 table! {
     NotifyKeys, "[notify]",
-    "Notifications: when a run ends, a story fails for good, a usage limit makes the run wait, or you\n\
-     have to choose. A command that gets the event as JSON on stdin, and the terminal's bell.",
+    "Notifications: when a run ends, a story fails for good, a usage limit makes the run wait, an\n\
+     agent asks a question, or you have to choose. A command that gets the event as JSON on stdin, and the terminal's bell.",
     example "command = [\"notify-send\", \"ralphtool\"]\nbell = true\n\
-             on = [\"finished\", \"exhausted\", \"waiting\", \"choice\"]";
+             on = [\"finished\", \"exhausted\", \"waiting\", \"blocked\", \"choice\"]";
     command: Command, without "nothing", example r#"["notify-send", "ralphtool"]"#,
         asks "a notification runs",
         "The command to run. It gets the event as JSON on stdin; `{message}` in it is replaced by the message.";

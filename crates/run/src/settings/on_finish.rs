@@ -13,3 +13,15 @@ choices! {
         Keep = "keep",
     }
 }
+
+choices! {
+    /// What to do when an agent asks a question that only the user can answer.
+    OnBlocked {
+        /// Wait for the answer, with the agent's work and its session kept.
+        Wait = "wait",
+        /// Go on without the story; an answer opens it again.
+        Skip = "skip",
+        /// End the run.
+        Stop = "stop",
+    }
+}

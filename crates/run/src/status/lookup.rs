@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use jiff::{Timestamp, Zoned};
 
+use crate::answers::{Answer, Answers};
 use crate::engine::REPAIR_TIMEOUT;
 use crate::engine::follow::Follower;
 use crate::failure::{Failure, chain};
 use crate::history::lookup::look_at_own_vault;
-use crate::records::event::{Event, Record};
+use crate::records::event::{Event, QuestionAsked, Record};
 use crate::records::progress::Progress;
 use crate::status::{Status, Whereabouts};
+use ralph_base::ids::StoryId;
 use ralph_vault::Look;
 use ralph_vault::git::repository::{Refs, Repository};
 use ralph_vault::store::holder;
@@ -66,6 +68,30 @@ impl Watch {
             Some(found) => Status::of(&found.place, &found.progress, now),
             None => Status::nothing(self.owner.clone()),
         }
+    }
+
+    /// What agents asked in the run, without an answer so far.
+    pub fn questions(&self) -> Vec<QuestionAsked> {
+        let progress = self.found.iter().map(|found| &found.progress);
+        let questions = progress.flat_map(|it| it.questions.values());
+        questions.cloned().collect()
+    }
+
+    /// Leaves the answer to a question about a story for the run.
+    pub fn leave_answer(&self, story: &StoryId, text: &str, now: Timestamp) -> Result<(), Failure> {
+        let Some(found) = &self.found else {
+            return Err(Failure::refused("no run took place in this repository"));
+        };
+        let run = self.vault.join("runs").join(&found.place.run.0);
+        let answer = Answer {
+            story: story.clone(),
+            text: text.to_owned(),
+        };
+        Answers::of(&run).leave(&answer, now).map_err(|error| {
+            Failure::system("could not save the answer")
+                .because(error)
+                .hint("nothing was changed: fix that, then answer again")
+        })
     }
 
     fn read_on(&mut self, now: Timestamp) -> Result<Vec<Record>, Failure> {

@@ -12,13 +12,14 @@ use crate::tui::step::{Step, Typing};
 use ralph_base::ids::StoryId;
 use ralph_plan::source;
 use ralph_run::machine::UserCommand;
+use ralph_run::records::progress::Doing;
 
 /// What is being typed.
 #[derive(Debug)]
 pub(crate) struct TypingLine {
     pub(crate) what: Typing,
     pub(crate) title: String,
-    /// The story that a note is for; none for the one of the next attempt.
+    /// The story that a note or an answer is for; none for the one of the next attempt.
     story: Option<StoryId>,
     /// The screen that it is about; another one is shown if a run has ended since.
     screen: Screen,
@@ -30,6 +31,7 @@ impl TypingLine {
     pub(super) fn outlive_run(&mut self) {
         self.title = match self.what {
             Typing::Note => "note (the run has ended)".to_owned(),
+            Typing::Answer => "answer (the run has ended)".to_owned(),
             _ => format!("{} (the run has ended)", self.title),
         };
     }
@@ -38,12 +40,18 @@ impl TypingLine {
 impl App {
     pub(super) fn start_typing(&mut self, what: Typing) {
         let mut story = None;
+        let asked = self.story_with_question().filter(|_| what == Typing::Note);
+        let what = asked.as_ref().map_or(what, |_| Typing::Answer);
         let (title, text) = match what {
             Typing::Filter => ("filter".to_owned(), self.changes.filter().to_owned()),
             Typing::Search => ("search".to_owned(), String::new()),
             Typing::Note => {
                 story = self.story_at_work();
                 (note_title(story.as_ref()), String::new())
+            }
+            Typing::Answer => {
+                story = asked;
+                ("answer to the agent".to_owned(), String::new())
             }
             Typing::Export => match self.export_path() {
                 Some(path) => ("export to".to_owned(), path),
@@ -68,6 +76,14 @@ impl App {
     fn story_at_work(&self) -> Option<StoryId> {
         let story = self.run.as_ref()?.progress.current_story()?;
         Some(story.id.clone())
+    }
+
+    /// The story whose question the run waits for.
+    fn story_with_question(&self) -> Option<StoryId> {
+        match &self.run.as_ref()?.progress.doing {
+            Doing::AwaitingAnswer { story, .. } => Some(story.clone()),
+            _ => None,
+        }
     }
 
     /// The path that is suggested for an export of the current pane.
@@ -143,7 +159,8 @@ impl App {
         }
         match typing.what {
             Typing::Filter => {}
-            Typing::Note | Typing::Export | Typing::NewChange if text.is_empty() => {}
+            Typing::Note | Typing::Answer | Typing::Export | Typing::NewChange
+                if text.is_empty() => {}
             Typing::NewChange => match source::check_new_name(&text) {
                 Ok(()) => self.request = Some(Request::Query(Query::Create(text))),
                 Err(_) => self.correct_name(&text),
@@ -160,6 +177,10 @@ impl App {
                 });
                 self.request = Some(Request::Command(UserCommand::Note { story, text }));
             }
+            Typing::Answer => {
+                let story = typing.story;
+                self.request = Some(Request::Command(UserCommand::Answer { story, text }));
+            }
             Typing::Export => {
                 let query = |export| Query::Export(PathBuf::from(text), export);
                 self.request = self.export().map(query).map(Request::Query);
@@ -174,6 +195,13 @@ impl App {
             Typing::Note => {
                 self.error = Some(ErrorText {
                     message: "the run has ended: the note was not used".to_owned(),
+                    hints: vec![text],
+                });
+            }
+            Typing::Answer => {
+                self.error = Some(ErrorText {
+                    message: "the run has ended: `ralphtool answer` still takes the answer"
+                        .to_owned(),
                     hints: vec![text],
                 });
             }

@@ -66,7 +66,8 @@ pub(crate) const TABLE: &[Binding] = bindings! {
         Pause [Char('p')] "p" "pause after this attempt, and continue" ("pause") at &[Run];
         Stop [Char('s')] "s" "stop the run (asks): the attempt is parked" ("stop") at &[Run];
         Skip [Char('x')] "x" "skip the story (asks)" ("skip") at &[Run];
-        Note [Char(':')] ":" "add a note for the next attempt" ("note") at &[Run];
+        Note [Char(':')] ":" "answer the question of the agent, or add a note for the next attempt"
+            ("note") at &[Run];
         TryNow [Char('r')] "r" "while it waits for a limit: try now" ("try now") at &[Run];
     }
     Look {

@@ -25,6 +25,7 @@ pub(crate) const SETTINGS: &[(&str, &str, &str, &str)] = &[
     ("--max-story-tokens", "1k", "budget.story_tokens", "1k"),
     ("--max-story-time", "1h", "budget.story_time", "1h"),
     ("--on-finish", "cleanup", "on_finish", "cleanup"),
+    ("--on-blocked", "stop", "on_blocked", "stop"),
     ("--on-exhausted", "continue", "on_exhausted", "continue"),
 ];
 
@@ -64,7 +65,7 @@ fn a_flag_with_a_wrong_value_is_named() {
         let (value, said) = match *flag {
             "--model" | "--gate" => ("", "needs a value"),
             "--agent" => (",", "is not a list of agents"),
-            "--on-finish" | "--on-exhausted" => ("?", "cannot be `?`"),
+            "--on-finish" | "--on-exhausted" | "--on-blocked" => ("?", "cannot be `?`"),
             _ => ("?", "`?` is not a"),
         };
         let output = sandbox

@@ -14,6 +14,7 @@ pub(crate) const VARIABLES: &[(&str, &str, &str, &str)] = &[
     ("RALPHTOOL_MAX_RETRIES", "7", "max_retries", "7"),
     ("RALPHTOOL_REPAIRS", "5", "repairs", "5"),
     ("RALPHTOOL_ON_FINISH", "cleanup", "on_finish", "cleanup"),
+    ("RALPHTOOL_ON_BLOCKED", "stop", "on_blocked", "stop"),
     (
         "RALPHTOOL_ON_EXHAUSTED",
         "continue",

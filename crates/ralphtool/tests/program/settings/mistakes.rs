@@ -33,6 +33,10 @@ const MISTAKES: &[(&str, &str)] = &[
         "1:13: `merge` is not one of `ask`, `cleanup`, `keep`",
     ),
     (
+        "on_blocked = \"ask\"",
+        "1:14: `ask` is not one of `wait`, `skip`, `stop`",
+    ),
+    (
         "on_exhausted = \"skip\"",
         "1:16: `skip` is not one of `stop`, `continue`",
     ),
@@ -243,7 +247,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "[notify]\non = [\"sunday\"]",
-        "2:7: `sunday` is not one of `finished`, `exhausted`, `waiting`, `choice`",
+        "2:7: `sunday` is not one of `finished`, `exhausted`, `waiting`, `blocked`, `choice`",
     ),
     // Agents.
     (

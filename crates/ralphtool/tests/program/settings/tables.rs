@@ -15,6 +15,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "repairs",
         "repairs::without_repairs_a_red_gate_fails_the_attempt_at_once",
     ),
+    (
+        "on_blocked",
+        "questions::an_answer_from_another_terminal_continues_the_session_with_the_work_as_it_was",
+    ),
     ("on_finish", "settings/keys::the_run_ends_as_on_finish_says"),
     (
         "on_exhausted",
@@ -334,10 +338,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             ),
         ],
     ),
-    (
-        "check",
-        &[("--json", "check::json_has_every_finding_with_its_place")],
-    ),
+    ("answer", &[]),
     (
         "run",
         &[
@@ -348,6 +349,10 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
             (
                 "--repairs",
                 "repairs::an_attempt_that_is_not_repaired_is_parked_with_all_its_rounds_and_tried_again",
+            ),
+            (
+                "--on-blocked",
+                "questions::a_story_with_a_question_is_skipped_and_an_answer_opens_it_again",
             ),
             (
                 "--agent",
@@ -454,6 +459,7 @@ pub(crate) const FLAGS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("--max-retries", SETS_ITS_KEY),
             ("--repairs", SETS_ITS_KEY),
+            ("--on-blocked", SETS_ITS_KEY),
             ("--agent", SETS_ITS_KEY),
             ("--model", SETS_ITS_KEY),
             (

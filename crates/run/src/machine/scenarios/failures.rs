@@ -7,7 +7,6 @@ use crate::machine::*;
 use crate::records::event::{AttemptFailed, Event, FailureKind, FinishChoice, Outcome};
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
-use ralph_agents::promise::Promise;
 
 /// An agent's end that uses a retry: the failure it is, its reason, what the next prompt says.
 #[track_caller]
@@ -79,16 +78,6 @@ fn failed_tells_its_reason() {
         ..failed("no database")
     };
     uses_a_retry(odd, FailureKind::Failed, "no database", no_db);
-}
-
-#[test]
-fn blocked_tells_its_question() {
-    let asks = AgentEnd {
-        promise: Some(Promise::Blocked("A or B?".to_owned())),
-        ..failed("")
-    };
-    let reason = "the agent asks: A or B?";
-    uses_a_retry(asks, FailureKind::Failed, reason, Some(reason));
 }
 
 #[test]

@@ -365,6 +365,17 @@ pub enum Doing {
         /// Until when.
         until: Timestamp,
     },
+    /// Nothing runs until the user answers a question.
+    AwaitingAnswer {
+        /// The story.
+        story: StoryId,
+        /// What its agent asks.
+        question: String,
+        /// Since when.
+        since: Timestamp,
+        /// When the run goes on without an answer, if that is limited.
+        until: Option<Timestamp>,
+    },
     /// Nothing runs until the user says to go on.
     Paused {
         /// The story whose next attempt is held back.

@@ -89,7 +89,7 @@ impl Run {
     /// pause, and once the last story has taken longer.
     fn expected_end(&self, now: Timestamp) -> Option<Timestamp> {
         let from = match &self.progress.doing {
-            Doing::Paused { .. } => return None,
+            Doing::Paused { .. } | Doing::AwaitingAnswer { .. } => return None,
             Doing::Waiting { until, .. } => now.max(*until),
             _ => now,
         };
@@ -215,6 +215,17 @@ impl Run {
                 let mark = Span::styled(format!("⏳ until {at} ({left})"), WARN);
                 let key = self.steered(", r tries now", "");
                 Now::new(mark, format!("{key}: {}", clean(reason)))
+            }
+            Doing::AwaitingAnswer {
+                story,
+                question,
+                since: at,
+                ..
+            } => {
+                let key = self.steered("press : to answer", "`ralphtool answer` answers");
+                let mark = Span::styled(format!("? story {story} asks"), WARN);
+                let text = format!(" · {key} · {}: {}", since(*at), clean(question));
+                Now::new(mark, text)
             }
             Doing::Paused { story } => {
                 let key = self.steered(
