@@ -39,7 +39,7 @@ impl AnswerWatch {
         if has_questions {
             sleep_until(self.next_look).await;
         } else {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

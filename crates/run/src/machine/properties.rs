@@ -1188,6 +1188,7 @@ struct Order {
 }
 
 impl Order {
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn hear(&mut self, event: &Event) {
         assert!(!self.finished, "after `finished`: {event:?}");
         let may_follow_the_end = matches!(

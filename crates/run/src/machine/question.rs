@@ -23,6 +23,14 @@ pub(super) struct Awaited {
     until: Option<Timestamp>,
 }
 
+/// Whether the run waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// Until this moment, or without end.
+    Until(Option<Timestamp>),
+    No,
+}
+
 impl Machine {
     /// Whether an agent has asked something and has no answer.
     pub(crate) fn has_questions(&self) -> bool {
@@ -42,7 +50,8 @@ impl Machine {
     /// Waits for the answer, with what is held back.
     pub(super) fn await_answer(&mut self, held: Held, question: String) -> Phase {
         let until = self.answer_due(held.story());
-        self.announce_question(held.story().clone(), question.clone(), Some(until));
+        let wait = Wait::Until(until);
+        self.announce_question(held.story().clone(), question.clone(), wait);
         self.ask();
         self.wait_for_answer(Awaited {
             held,
@@ -53,19 +62,17 @@ impl Machine {
 
     /// Records what the last attempt at a story asks. The user may answer at any time, also if the run
     /// does not wait; `wait` says until when it does.
-    fn announce_question(
-        &mut self,
-        story: StoryId,
-        question: String,
-        wait: Option<Option<Timestamp>>,
-    ) {
+    fn announce_question(&mut self, story: StoryId, question: String, wait: Wait) {
         self.questions.insert(story.clone(), question.clone());
         self.announce(Event::QuestionAsked(QuestionAsked {
             attempt: AttemptNumber(self.attempts_at(&story)),
             story,
             question,
-            waits: wait.is_some(),
-            until: wait.flatten(),
+            waits: wait != Wait::No,
+            until: match wait {
+                Wait::Until(until) => until,
+                Wait::No => None,
+            },
         }));
     }
 
@@ -160,7 +167,7 @@ impl Machine {
 
     /// A story whose question has no answer: the run goes on without it, or ends.
     pub(super) fn left_unanswered(&mut self, story: Current, question: String) -> Phase {
-        self.announce_question(story.view.id.clone(), question.clone(), None);
+        self.announce_question(story.view.id.clone(), question.clone(), Wait::No);
         if let Some(used_up) = self.used_up(&story.view.id, &Usage::default()) {
             return self.leave_and_end(story, used_up.into());
         }

@@ -59,6 +59,10 @@ impl Record {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has one start, and events are not kept in great numbers"
+)]
 pub enum Event {
     /// The loop started; the checkpoint branch exists.
     RunStarted(RunStarted),
