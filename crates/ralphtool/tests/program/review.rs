@@ -612,3 +612,19 @@ fn reviews_have_names_and_models_of_their_own() {
     let folder = started[1]["transcript"].as_str().unwrap();
     assert!(folder.ends_with("/1.1/review-a-b-c"), "{folder}");
 }
+
+#[test]
+fn a_review_at_the_end_that_has_not_taken_place_is_said() {
+    let sandbox = reviewed("", &format!("{REVIEW}when = \"end\"\n"), "met");
+    let said = sandbox
+        .run(&["loop", "c", "--story", "1"])
+        .ends_with(0)
+        .stdout;
+    let alert = "! review `judge` has not taken place yet: it does when every story is done";
+    assert!(said.contains(alert), "{said}");
+    let answer =
+        "answer \"$(item T1 met a), $(item T2 met b), $(item T3 met c), $(item T4 met d)\"";
+    reviewer(&sandbox, answer);
+    let said = sandbox.run(&["resume"]).ends_with(0).stdout;
+    assert!(!said.contains("has not taken place"), "{said}");
+}
