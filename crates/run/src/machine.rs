@@ -14,6 +14,7 @@ mod ending;
 mod failed_attempt;
 mod io;
 mod review;
+mod review_verdict;
 mod stories;
 mod subject;
 mod user;
