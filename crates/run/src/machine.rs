@@ -19,6 +19,7 @@ mod left_open;
 mod question;
 mod repair;
 mod review;
+mod review_verdict;
 mod session;
 mod stories;
 mod subject;

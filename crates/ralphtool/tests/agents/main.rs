@@ -11,6 +11,7 @@ mod sandbox;
 
 mod gate;
 mod limits;
+mod review;
 mod scripted;
 mod stories;
 mod trial;
@@ -29,7 +30,7 @@ const THREADS: usize = 8;
 type Case = fn(Cli);
 
 /// What is tried with every agent.
-const CASES: [(&str, Case); 10] = [
+const CASES: [(&str, Case); 11] = [
     ("does_a_two_story_change", stories::does_two),
     ("fails_and_is_told_why", stories::fails_and_is_told_why),
     ("waits_for_a_limit_to_end", limits::waits),
@@ -40,6 +41,7 @@ const CASES: [(&str, Case); 10] = [
     ("leaves_a_process_behind", trouble::leaves_a_process_behind),
     ("runs_out_of_context", trouble::runs_out_of_context),
     ("is_cut_off_in_mid_sentence", trouble::is_cut_off),
+    ("reviews_and_changes_nothing", review::reviews),
 ];
 
 /// A name, the agents that must be there, and what is tried with them.

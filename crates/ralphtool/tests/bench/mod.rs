@@ -20,6 +20,6 @@ pub(crate) mod script;
 mod server;
 mod tools;
 
-pub(crate) use play::{Play, Script, Served};
+pub(crate) use play::{KEY, Play, Script, Served};
 pub(crate) use request::{Request, Tool};
 pub(crate) use server::Server;

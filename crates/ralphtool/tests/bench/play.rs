@@ -2,7 +2,10 @@
 //! are agent processes.
 
 use super::request::Request;
-use super::script::{Step, say};
+use super::script::{Step, Turn, say};
+
+/// Stands in an answer for the key that the prompt of a review asks for.
+pub(crate) const KEY: &str = "KEY-OF-THE-REVIEW";
 
 /// What the model does for prompts with a word.
 #[derive(Debug)]
@@ -90,7 +93,7 @@ impl Play {
             step: step + 1,
             said: request.opening.clone() + &request.later,
         };
-        (served, all[step].clone())
+        (served, with_key(&all[step], request))
     }
 
     /// The script of a request: that of its session, whose prompt may be gone when the agent has made
@@ -147,6 +150,19 @@ impl Play {
         let attempts = &self.scripts[script].attempts;
         &attempts[attempt.min(attempts.len()) - 1]
     }
+}
+
+/// The step with the key of the review that the prompt asks for, where it has one.
+fn with_key(step: &Step, request: &Request) -> Step {
+    let Step::Say(turn) = step else {
+        return step.clone();
+    };
+    let asked = request.opening.split_once("\"review\": \"");
+    let key = asked.and_then(|(_, rest)| rest.split('"').next());
+    Step::Say(Turn {
+        text: turn.text.replace(KEY, key.unwrap_or(KEY)),
+        ..turn.clone()
+    })
 }
 
 /// An answer that is in no script.

@@ -612,3 +612,40 @@ fn reviews_have_names_and_models_of_their_own() {
     let folder = started[1]["transcript"].as_str().unwrap();
     assert!(folder.ends_with("/1.1/review-a-b-c"), "{folder}");
 }
+
+#[test]
+fn a_review_at_the_end_that_has_not_taken_place_is_said() {
+    let sandbox = reviewed("", &format!("{REVIEW}when = \"end\"\n"), "met");
+    let said = sandbox
+        .run(&["loop", "c", "--story", "1"])
+        .ends_with(0)
+        .stdout;
+    let alert = "! review `judge` has not taken place yet: it does when every story is done";
+    assert!(said.contains(alert), "{said}");
+    let answer =
+        "answer \"$(item T1 met a), $(item T2 met b), $(item T3 met c), $(item T4 met d)\"";
+    reviewer(&sandbox, answer);
+    let said = sandbox.run(&["resume"]).ends_with(0).stdout;
+    assert!(!said.contains("has not taken place"), "{said}");
+}
+
+#[test]
+fn a_reviewer_that_removes_the_git_directory_or_hides_its_commits_loses_nothing() {
+    for when in ["story", "end"] {
+        let judge = "[ -e .git ] && rm -rf .git
+            answer \"$(item T1 met a), $(item T2 met b), $(item T3 met c), $(item T4 met d)\"";
+        let sandbox = reviewed("", &format!("{REVIEW}when = \"{when}\"\n"), judge);
+        sandbox.git("branch mine");
+        sandbox.run(&["loop", "c"]).ends_with(0);
+        assert_eq!(sandbox.commits().len(), 3);
+        assert_eq!(sandbox.git("rev-parse mine"), sandbox.git("rev-parse main"));
+        assert_eq!(sandbox.git("status --porcelain"), "");
+        assert_eq!(sandbox.git("fsck --no-dangling --no-progress"), "");
+    }
+    // What nothing proves to be the reviewer's counts as the user's, and is reported.
+    let judge = "unset GIT_TRACE2_EVENT; git branch hidden; met";
+    let sandbox = reviewed("", REVIEW, judge);
+    sandbox.run(&["loop", "c", "--story", "1"]).ends_with(0);
+    let told = warned(&sandbox, "refs_changed");
+    assert_eq!(told, ["other refs changed meanwhile: refs/heads/hidden"]);
+}

@@ -224,4 +224,39 @@ mod tests {
         writeln!(stdout, "more").unwrap();
         assert_eq!(told(), ["failed"]);
     }
+
+    #[test]
+    fn what_a_reviewer_says_is_followed_until_its_review_ends() {
+        let vault = tempfile::tempdir().unwrap();
+        let folder = vault.path().join("runs/r");
+        std::fs::create_dir_all(&folder).unwrap();
+        let transcript = vault.path().join("review");
+        std::fs::create_dir_all(&transcript).unwrap();
+        let mut follower = Follower::of(vault.path(), &RunId("r".to_owned()), Path::new("/repo"));
+        let mut events = File::create(folder.join("events.jsonl")).unwrap();
+        writeln!(
+            events,
+            r#"{{"v":1,"seq":0,"at":"2026-01-01T00:00:00Z","run":"r","event":"review_started","story":"1","attempt":1,"review":"judge","agent":{{"agent":"mine"}},"transcript":"{}","output":"text"}}"#,
+            transcript.display()
+        )
+        .unwrap();
+        let mut stdout = File::create(transcript.join("stdout")).unwrap();
+        writeln!(stdout, "I look").unwrap();
+        let told = follower.read_on(Timestamp::UNIX_EPOCH).unwrap();
+        let said = Event::Reviewer {
+            story: StoryId("1".to_owned()),
+            review: "judge".to_owned(),
+            agent: AgentEvent::Text {
+                text: "I look".to_owned(),
+            },
+        };
+        assert_eq!(told.last().map(|it| &it.event), Some(&said));
+        writeln!(
+            events,
+            r#"{{"v":1,"seq":1,"at":"2026-01-01T00:00:00Z","run":"r","event":"review_finished","story":"1","attempt":1,"review":"judge","result":{{"ended":"no_verdict","reason":"r"}},"duration_ms":1,"usage":{{"input_tokens":0,"output_tokens":0,"cache_read_tokens":0,"cache_write_tokens":0}}}}"#
+        )
+        .unwrap();
+        writeln!(stdout, "more").unwrap();
+        assert_eq!(follower.read_on(Timestamp::UNIX_EPOCH).unwrap().len(), 1);
+    }
 }

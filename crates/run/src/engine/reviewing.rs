@@ -175,8 +175,11 @@ impl Engine {
         } else {
             vault.checkpoint_commit()
         };
-        let diff = self.review_diff(request, base.as_deref());
-        let diff = diff.map_err(|error| StepError::vault(NOT_STARTED, &error))?;
+        let diff = match self.review_diff(request, base.as_deref()) {
+            Ok(diff) => DiffText::of(&diff),
+            // The reviewer can read the files.
+            Err(error) => DiffText::missing(&chain(&error)),
+        };
         let show_diff = base.map(|base| format!("git diff {base}"));
         let gates: Vec<GateShown> = request.gates.iter().map(gate_shown).collect();
         Ok(review_prompt(&ReviewInput {
@@ -184,7 +187,7 @@ impl Engine {
             story: story.filter(|_| !request.whole),
             items: &asked.items,
             gates: &gates,
-            diff: &DiffText::of(&diff),
+            diff: &diff,
             show_diff: show_diff
                 .as_deref()
                 .filter(|_| agent.has_shell(Role::Reviewer)),

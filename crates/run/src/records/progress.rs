@@ -704,7 +704,7 @@ impl Progress {
 
     /// Whatever still runs will not end properly any more.
     fn break_off(&mut self, at: Timestamp) {
-        self.settle_review();
+        self.break_off_review(at);
         self.settle(AttemptStanding::Interrupted);
         for story in &mut self.stories {
             if story.state == StoryStanding::Running {

@@ -35,6 +35,14 @@ impl DiffText {
         shown
     }
 
+    /// What stands in its place where it could not be made.
+    pub(crate) fn missing(reason: &str) -> Self {
+        Self {
+            text: format!("(the diff could not be made: {reason})\n"),
+            is_cut: true,
+        }
+    }
+
     /// Every file is named, whatever there is room for.
     fn add(&mut self, file: &FileDiff) {
         let _ = writeln!(self.text, "=== {}", head(file));

@@ -249,8 +249,16 @@ fn review_title(review: &ReviewProgress, open: bool, now: Timestamp) -> Line<'st
     ])
 }
 
-/// What a review said of each task and scenario.
+/// What a review said of each task and scenario, and where its transcript is.
 fn verdicts(review: &ReviewProgress, columns: usize) -> Vec<Line<'static>> {
+    let place = format!("  prompt and output: {}", clean(&review.transcript));
+    let place = wrap::wrap(&wrap::styled(place, DIM), columns, 2);
+    let mut lines = judged(review, columns);
+    lines.extend(place.into_iter().filter(|_| !review.transcript.is_empty()));
+    lines
+}
+
+fn judged(review: &ReviewProgress, columns: usize) -> Vec<Line<'static>> {
     let items = match &review.result {
         Some(ReviewResult::Judged { items }) => items,
         Some(ReviewResult::NoVerdict { reason }) => {

@@ -9,6 +9,7 @@ use crate::policy::roster::Choice;
 use crate::records::review::{
     JudgedItem, ReviewFinished, ReviewResult, ReviewStarted, Unreviewed, Verdict,
 };
+use crate::words::between;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::Output;
 use ralph_base::ids::{AttemptNumber, StoryId};
@@ -165,6 +166,15 @@ impl Progress {
         let usage = std::mem::take(&mut self.review_in_flight);
         self.settled.add(&usage);
         self.activity = None;
+    }
+
+    /// The run ended or was interrupted: a reviewer that was at work will not answer.
+    pub(super) fn break_off_review(&mut self, at: Timestamp) {
+        self.settle_review();
+        let reviews = self.stories.iter_mut().flat_map(|it| &mut it.reviews);
+        for review in reviews.filter(|it| it.duration.is_none()) {
+            review.duration = Some(between(review.started_at, at));
+        }
     }
 
     /// A story is done: what was said of the whole change before does not speak of it.
