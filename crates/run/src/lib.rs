@@ -49,5 +49,6 @@ pub mod records;
 pub mod settings;
 pub mod status;
 pub(crate) mod tamper;
+pub mod test_report;
 pub mod windows;
 pub mod words;

@@ -14,6 +14,7 @@ mod ending;
 mod failed_attempt;
 mod gate_run;
 mod io;
+mod red_gate;
 mod stories;
 mod user;
 mod verdict;
@@ -52,6 +53,7 @@ use crate::policy::roster::Roster;
 pub use crate::prompt::Previous;
 use crate::records::event::{Event, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
+use crate::test_report::TestReport;
 use crate::words::{between, in_ms};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptId, StoryId};
@@ -75,11 +77,19 @@ pub struct Setup {
     pub gate_logs: String,
     /// The interrupted or stopped run that is resumed, whose branch exists; none for a new run.
     pub resumed: Option<Resumption>,
-    /// Gates that earlier runs asked where the work on the change began, and whether each was red.
-    pub began: BTreeMap<String, bool>,
+    /// Gates that earlier runs asked where the work on the change began, and what each said.
+    pub began: BTreeMap<String, Began>,
     /// The run goes on from work of earlier runs of the change: where it began says little of what the
     /// whole change changed.
     pub continues_work: bool,
+}
+
+/// What a gate said where the work on a change began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Began {
+    Green,
+    /// With what its output said of its tests, where that was recorded.
+    Red(Option<TestReport>),
 }
 
 /// What is known of a run that is resumed.
@@ -95,8 +105,8 @@ pub struct Resumption {
     pub attempts: BTreeMap<StoryId, u32>,
     /// What the user wrote that is not over yet.
     pub notes: Notes,
-    /// Gates that were red where the run began.
-    pub red_before: Vec<String>,
+    /// Gates that were red where the run began, and what their output said of their tests.
+    pub red_before: BTreeMap<String, Option<TestReport>>,
     /// Gates that are red in the work that is done.
     pub red_in_work: BTreeSet<String>,
 }
@@ -290,8 +300,8 @@ impl Machine {
             CheckpointVerdicts::unknown(setup.policy.gates.len(), is_start);
         let earlier = setup.resumed.clone().unwrap_or_default();
         checkpoint_verdicts.began(&setup.policy.gates, |gate| {
-            let was_red = earlier.red_before.contains(gate).then_some(true);
-            setup.began.get(gate).copied().or(was_red)
+            let was_red = || earlier.red_before.get(gate).cloned().map(Began::Red);
+            setup.began.get(gate).cloned().or_else(was_red)
         });
         Self {
             setup,
@@ -376,7 +386,7 @@ impl Machine {
             (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
             (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
             (Phase::Baseline(baseline), Answer::GateEnded(end)) => {
-                self.on_baseline_ended(baseline, &end)
+                self.on_baseline_ended(baseline, end)
             }
             (Phase::Checking(attempt), Answer::StoryChecked(check)) => {
                 self.on_checked(attempt, check)

@@ -1,5 +1,7 @@
 //! From a promise to a checkpoint: the task file, the gates, the boxes, the commit.
 
+use std::collections::BTreeMap;
+
 use super::attempt::Attempt;
 use super::gate_run::GateRun;
 use super::io::{GateEnd, Ground, SaveRequest, Step, StoryCheck};
@@ -9,6 +11,7 @@ use super::{Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{Event, FailureKind, GateResult, Outcome, StoryCompleted};
 use crate::tamper::{Finding, Severity};
+use crate::test_report::TestReport;
 use crate::words::quoted;
 use ralph_base::ids::AttemptId;
 use ralph_vault::journal::steps::StoryNote;
@@ -23,8 +26,10 @@ pub(super) struct Judged {
 
 /// What the gates said so far, in order.
 #[derive(Debug, Default)]
-struct Verdicts {
-    gates: Vec<Verdict>,
+pub(super) struct Verdicts {
+    pub(super) gates: Vec<Verdict>,
+    /// What the output of red gates said of their tests.
+    pub(super) tests: BTreeMap<usize, TestReport>,
     /// Places of gates that passed, but not at their first try.
     flaky: Vec<usize>,
 }
@@ -114,14 +119,12 @@ impl Machine {
     ) -> Phase {
         let gate = run.gate;
         let overrun = self.unwatch_gate();
-        // A gate that was red and whose program is gone now checks nothing.
-        let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
-        let is_red_as_before = was_red && end.result.is_red();
+        let red = self.judge_red(gate, &end);
         let is_over = self.stop.is_some() || self.skip || overrun.is_some();
-        if !is_over && !is_red_as_before && self.retry_gate(&mut run, &end) {
+        if !is_over && !red.is_as_before() && self.retry_gate(&mut run, &end) {
             return Phase::Gating(Gating { judged, run });
         }
-        self.announce_gate(&run, &end);
+        self.announce_gate(&run, &end, &red);
         if self.stop.is_some() {
             return self.fail(judged.attempt, AttemptFailure::stopped());
         }
@@ -133,16 +136,16 @@ impl Machine {
         }
         judged.verdicts.gates.push(Verdict::of(&end.result));
         judged.check.touched.extend(end.touched);
+        let tests = end.tests.map(|tests| (gate, tests));
+        judged.verdicts.tests.extend(tests);
         let GateResult::Failed { how, tail, .. } = end.result else {
             judged.verdicts.flaky.extend(run.is_retry().then_some(gate));
             return self.next_gate(judged);
         };
         let name = self.gate_name(gate);
-        if is_red_as_before {
-            self.warn(
-                "red_before",
-                format!("gate `{name}` is red ({how}), as it was before the attempt"),
-            );
+        if red.is_as_before() {
+            let message = red.excuse(&name, &run.how(&how), "the attempt");
+            self.warn("red_before", message);
             return self.next_gate(judged);
         }
         if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
@@ -159,7 +162,7 @@ impl Machine {
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
         }
-        let failure = AttemptFailure::gate(&name, &run.how(&how), &tail);
+        let failure = AttemptFailure::gate(&name, &red.how(run.how(&how)), &tail);
         self.fail(judged.attempt, failure)
     }
 
@@ -196,7 +199,7 @@ impl Machine {
                 format!("the agent did not tick its tasks; ralphtool ticked them: {tasks}"),
             );
         }
-        let Verdicts { gates, flaky } = &verified.verdicts;
+        let Verdicts { gates, flaky, .. } = &verified.verdicts;
         let passed = gates.iter().enumerate();
         let passed: Vec<usize> = passed
             .filter(|(_, verdict)| **verdict == Verdict::Green)
@@ -227,10 +230,6 @@ impl Machine {
         } = verified.attempt;
         self.availability.worked(&choice.agent);
         self.ledger.stop_clock(self.now);
-        // The gates just judged this very tree: that is the next story's baseline.
-        let gates = &self.setup.policy.gates;
-        self.checkpoint_verdicts
-            .judged(&commit, &verified.verdicts.gates, gates);
         for (gate, verdict) in verified.verdicts.gates.iter().enumerate() {
             match verdict {
                 Verdict::Green => self.note_work(gate, false),
@@ -239,6 +238,10 @@ impl Machine {
                 Verdict::Unknown | Verdict::NotRun | Verdict::Remembered => {}
             }
         }
+        // The gates just judged this very tree: that is the next story's baseline.
+        let gates = &self.setup.policy.gates;
+        self.checkpoint_verdicts
+            .judged(&commit, verified.verdicts, gates);
         self.retries_used
             .insert(id.story.clone(), story.carry.retries_used);
         self.last_done = Some(id.story.clone());

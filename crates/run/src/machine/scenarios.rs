@@ -15,4 +15,5 @@ mod steering;
 mod stops;
 mod stories;
 mod tamper;
+mod test_names;
 mod whole;

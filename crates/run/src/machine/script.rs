@@ -167,6 +167,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         keep_changes: false,
         retries: 0,
         paths: None,
+        junit: None,
     }
 }
 
@@ -316,6 +317,7 @@ pub(super) fn gate_green(ticket: Ticket) -> Input {
             result: GateResult::Passed,
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }
@@ -327,6 +329,7 @@ pub(super) fn gate_red(ticket: Ticket) -> Input {
             result: red(),
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }
@@ -338,6 +341,7 @@ pub(super) fn gate_missing(ticket: Ticket) -> Input {
             result: missing(),
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }

@@ -199,6 +199,8 @@ fn gate(gate: &GateProgress) -> GateReceipt {
         verdict,
         how: how.map(str::to_owned),
         duration_ms: gate.duration.map(in_ms),
+        failed_tests: gate.failed_tests,
+        new_failures: gate.new_failures.clone(),
         red_tries: gate.red_tries.iter().map(red_try).collect(),
     }
 }
