@@ -709,7 +709,14 @@ impl World {
                 self.gate_alive = true;
             }
             Effect::Step(_, Step::Save(request)) => self.see_save(request),
-            Effect::Step(_, Step::Park(_)) => assert!(nothing_runs && self.tree == Tree::Worked),
+            Effect::Step(_, Step::Park(setback)) => {
+                assert!(nothing_runs && self.tree == Tree::Worked);
+                if setback.kind == FailureKind::Gate {
+                    let (last, _) = self.tried.as_ref().unwrap();
+                    let is_as_before = self.is_as_before(last.gate, &self.tests[&last.gate]);
+                    assert!(!is_as_before, "it was red before, and nothing new fails");
+                }
+            }
             Effect::Step(_, Step::Restore) => assert!(nothing_runs && self.tree == Tree::Parked),
             Effect::Step(_, Step::Finish(_)) => {
                 assert!(nothing_runs && self.tree == Tree::AtCheckpoint);
@@ -1123,6 +1130,21 @@ fn rosters() -> impl Strategy<Value = Roster> {
     ]
 }
 
+/// Rules under which nothing but gates decides.
+fn gated_policies() -> impl Strategy<Value = Policy> {
+    let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
+    let gates = prop::collection::vec(gate.prop_map(any_gate), 1..4);
+    gates.prop_map(|gates| Policy {
+        gates: gates.into_iter().enumerate().map(named).collect(),
+        on_finish: OnFinish::Keep,
+        tamper: TamperPolicy {
+            tests: Severity::Off,
+            ..TamperPolicy::default()
+        },
+        ..Policy::default()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -1143,6 +1165,32 @@ proptest! {
         for step in &moves {
             world.play(step);
         }
+    }
+
+    #[test]
+    fn gates_alone_decide_what_is_saved(policy in gated_policies(), picks in prop::collection::vec(any::<u8>(), 0..80)) {
+        let mut world = World::new(policy, Roster::just("demo", None), None);
+        world.start();
+        let mut picks = picks.into_iter();
+        for _ in 0..BOUND {
+            if world.ended {
+                break;
+            }
+            let pick = match &world.open {
+                Open::Step(Effect::Step(_, Step::RunGate(_) | Step::CompareWithStart)) => {
+                    picks.next().unwrap_or(15)
+                }
+                // A task that is gone, or a box that is open, is no matter of gates.
+                Open::Step(Effect::Step(_, Step::CheckStory(_))) => {
+                    picks.next().unwrap_or(0) & 0xf8 | 4
+                }
+                // Nothing is known of the checkpoint.
+                Open::Step(Effect::Step(_, Step::RecallGates { .. })) => 16,
+                _ => 15,
+            };
+            world.answer(pick);
+        }
+        prop_assert!(world.ended, "no end in sight: {:?}", world.open);
     }
 
     #[test]
