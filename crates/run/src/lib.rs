@@ -55,5 +55,6 @@ pub(crate) mod review;
 pub mod settings;
 pub mod status;
 pub(crate) mod tamper;
+pub mod test_report;
 pub mod windows;
 pub mod words;

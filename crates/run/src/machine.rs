@@ -17,6 +17,7 @@ mod held;
 mod io;
 mod left_open;
 mod question;
+mod red_gate;
 mod repair;
 mod review;
 mod review_verdict;
@@ -67,6 +68,7 @@ pub use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FailedStory, FinishChoice, Finished, GateResult, Outcome};
 use crate::records::notes::Notes;
 use crate::records::review::Unreviewed;
+use crate::test_report::TestReport;
 use crate::words::{between, in_ms};
 use ralph_agents::agent_event::Usage;
 use ralph_base::ids::{AttemptId, StoryId};
@@ -90,11 +92,19 @@ pub struct Setup {
     pub gate_logs: String,
     /// The interrupted or stopped run that is resumed, whose branch exists; none for a new run.
     pub resumed: Option<Resumption>,
-    /// Gates that earlier runs asked where the work on the change began, and whether each was red.
-    pub began: BTreeMap<String, bool>,
+    /// Gates that earlier runs asked where the work on the change began, and what each said.
+    pub began: BTreeMap<String, Began>,
     /// The run goes on from work of earlier runs of the change: where it began says little of what the
     /// whole change changed.
     pub continues_work: bool,
+}
+
+/// What a gate said where the work on a change began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Began {
+    Green,
+    /// With what its output said of its tests, where that was recorded.
+    Red(Option<TestReport>),
 }
 
 /// What is known of a run that is resumed.
@@ -119,8 +129,8 @@ pub struct Resumption {
     pub notes: Notes,
     /// What agents asked about stories, without an answer so far.
     pub questions: BTreeMap<StoryId, String>,
-    /// Gates that were red where the run began.
-    pub red_before: Vec<String>,
+    /// Gates that were red where the run began, and what their output said of their tests.
+    pub red_before: BTreeMap<String, Option<TestReport>>,
     /// Gates that are red in the work that is done.
     pub red_in_work: BTreeSet<String>,
     /// Reviews that gave no verdict on stories that are done.
@@ -342,8 +352,8 @@ impl Machine {
             earlier.used_up = None;
         }
         checkpoint_verdicts.began(&setup.policy.gates, |gate| {
-            let was_red = earlier.red_before.contains(gate).then_some(true);
-            setup.began.get(gate).copied().or(was_red)
+            let was_red = || earlier.red_before.get(gate).cloned().map(Began::Red);
+            setup.began.get(gate).cloned().or_else(was_red)
         });
         Self {
             setup,
@@ -446,7 +456,7 @@ impl Machine {
             (Phase::Reading, Answer::Backlog(stories)) => self.on_backlog(stories),
             (Phase::Beginning, Answer::Begun(branch)) => self.on_begun(branch),
             (Phase::Baseline(baseline), Answer::GateEnded(end)) => {
-                self.on_baseline_ended(baseline, &end)
+                self.on_baseline_ended(baseline, end)
             }
             (Phase::Checking(attempt), Answer::StoryChecked(check)) => {
                 self.on_checked(attempt, check)

@@ -309,6 +309,12 @@ pub struct GateReceipt {
     /// The repair it ran after; 0 before the first.
     #[serde(skip_serializing_if = "is_zero")]
     pub repair: u32,
+    /// How many tests failed, where its output names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_tests: Option<usize>,
+    /// Tests that failed and did not fail before, where it was red before as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub new_failures: Vec<String>,
     /// Its tries before on the same tree, all of them red; a gate that passed after them is flaky.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub red_tries: Vec<RedTryReceipt>,

@@ -159,6 +159,9 @@ struct PlannedGate {
     /// The patterns of files without which it does not run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     paths: Vec<String>,
+    /// The pattern of its test report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    junit: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -201,6 +204,7 @@ impl Plan {
                     run: it.run.clone(),
                     retries: it.retries,
                     paths: it.path_texts(),
+                    junit: it.junit.as_ref().map(ToString::to_string),
                 })
                 .collect(),
             budget: BudgetLimits::from(Budget::of_run(settings)),

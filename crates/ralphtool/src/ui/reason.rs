@@ -4,6 +4,7 @@
 use super::text::{clean, clean_lines};
 use super::words::{failure, head_and_tail};
 use ralph_run::records::event::{FailedStory, FailureKind, Outcome};
+use ralph_run::test_report::NEW_FAILURES;
 
 /// How it ended and the line that tells most: `gate tests, exit code 1: AssertionError: 1 != 2`, with
 /// the name of the gate in backticks.
@@ -13,6 +14,9 @@ pub(crate) fn brief(kind: FailureKind, reason: &str) -> String {
     match kind {
         FailureKind::Gate | FailureKind::Crashed if !first.is_empty() => {
             let how = first.replacen("` failed: ", "`, ", 1);
+            if how.contains(NEW_FAILURES) {
+                return how;
+            }
             match telling(&lines.collect::<Vec<_>>()) {
                 Some(line) => format!("{how}: {line}"),
                 None => how,

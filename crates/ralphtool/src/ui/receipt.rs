@@ -272,8 +272,23 @@ fn gate_line(gate: &GateReceipt) -> String {
 
 /// A gate's result.
 fn verdict(gate: &GateReceipt) -> String {
-    let how = gate.how.as_deref().map(clean);
-    let how = how.map(|how| format!(" ({how})")).unwrap_or_default();
+    let tests = match (gate.failed_tests, gate.new_failures.len()) {
+        (None, _) => None,
+        (Some(failed), 0) => Some(format!("{} failed", count(failed, "test"))),
+        (Some(failed), new) => Some(format!(
+            "{} failed, {new} of them new",
+            count(failed, "test")
+        )),
+    };
+    let how: Vec<String> = gate
+        .how
+        .as_deref()
+        .map(clean)
+        .into_iter()
+        .chain(tests)
+        .collect();
+    let how = (!how.is_empty()).then(|| format!(" ({})", how.join("; ")));
+    let how = how.unwrap_or_default();
     let took = gate.duration_ms.map(words::elapsed);
     let took = took.map(|took| format!(" in {took}")).unwrap_or_default();
     let tries = u32::try_from(gate.red_tries.len()).map_or(u32::MAX, |red| red.saturating_add(1));

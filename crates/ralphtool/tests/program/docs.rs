@@ -149,6 +149,14 @@ const SITUATIONS: &[Situation] = &[
         || gated("baseline = true"),
     ),
     (
+        "gate `tests` failed: exit code 1: 1 test fails that did not fail before: `tests/test_upload.py test_retry`; 2 other failures were there before and do not count",
+        || with_failing_tests(&["a", "b"], &["a", "b", "test_retry"]),
+    ),
+    (
+        "gate `tests` is red (exit code 1): 2 tests fail, 1 fewer than before the attempt",
+        || with_failing_tests(&["a", "b", "c"], &["a", "b"]),
+    ),
+    (
         "`add-retry`: done, but not verified: gate `tests` red since before the run",
         || gated("baseline = true"),
     ),
@@ -285,6 +293,34 @@ fn gated(baseline: &str) -> String {
     let sandbox = retry();
     let gate = format!("[[gate]]\nname = \"tests\"\nrun = \"exit 101\"\n{baseline}\n");
     sandbox.config_and("max_retries = 0", &gate);
+    said(&sandbox.run(&["loop", "--story", "1"]))
+}
+
+/// A run of one story whose gate says before and after it that these tests fail.
+fn with_failing_tests(before: &[&str], after: &[&str]) -> String {
+    let sandbox = retry();
+    let pytest = |file: &str, failed: &[&str]| {
+        let lines = failed.iter();
+        let lines = lines.map(|name| format!("FAILED tests/test_upload.py::{name} - no\n"));
+        let lines: String = lines.collect();
+        let count = failed.len();
+        let passed = 9 - count;
+        let text = format!(
+            "== short test summary info ==\n{lines}{count} failed, {passed} passed in 0.1s\n"
+        );
+        let path = sandbox.root.join(file);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let (before, after) = (pytest("before", before), pytest("after", after));
+    let run = format!(
+        "test -e work.txt && cat {} || cat {}; exit 1",
+        after.display(),
+        before.display()
+    );
+    let gate = format!("[[gate]]\nname = \"tests\"\nrun = \"{run}\"\n");
+    sandbox.config_and("max_retries = 0", &gate);
+    sandbox.agent("echo work > work.txt; complete");
     said(&sandbox.run(&["loop", "--story", "1"]))
 }
 

@@ -115,7 +115,7 @@ fn a_gate_that_is_red_at_every_try_fails_the_attempt_and_says_how_often_it_ran()
     assert_eq!(lines(&sandbox, "runs").len(), 3);
     assert_eq!(
         sandbox.failures(),
-        ["1.1 gate: gate `tests` failed: exit code 7 (the last of 3 tries)"]
+        ["1.1 gate: gate `tests` failed: exit code 7 at the last of 3 tries"]
     );
     let receipt = sandbox.run(&["log", "last"]).ends_with(0).stdout;
     let line = "gate `tests` failed at the third try in ";

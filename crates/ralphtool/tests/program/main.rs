@@ -34,6 +34,7 @@ mod faults;
 mod gates;
 mod gates_paths;
 mod gates_retries;
+mod gates_test_names;
 mod guards;
 mod hostile;
 mod housekeeping;

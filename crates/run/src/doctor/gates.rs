@@ -33,6 +33,9 @@ pub struct GateHealth {
     /// The patterns of files without which it does not run; empty where it always runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// The pattern of its test report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub junit: Option<String>,
     /// The file of its program, where that is known before it runs.
     pub program: Option<PathBuf>,
     /// How it went; none where it did not run.
@@ -93,6 +96,7 @@ async fn examine(
         run: gate.run.clone(),
         retries: gate.retries,
         paths: gate.path_texts(),
+        junit: gate.junit.as_ref().map(ToString::to_string),
         program: None,
         result: None,
         duration_ms: None,

@@ -1,9 +1,9 @@
 //! Gates: started, remembered, and what they change in the tree undone.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::gate_run::{GateEnd, GateRunning};
+use super::gate_run::{GateEnd, GateOutput, GateRunning};
 use super::passed_gates::{JudgedContent, PassedGates};
 use super::step::{NOT_UNDONE, StepError};
 use super::tampering::lost_tasks;
@@ -12,6 +12,7 @@ use crate::gate::process::{GateProcess, process_of};
 use crate::machine::{self, Answer, GateRequest, Ground, Ticket};
 use crate::policy::{Gate, When};
 use crate::records::event::GateResult;
+use crate::test_report::report_files::ReportFiles;
 use crate::words::quoted;
 use ralph_base::files::create_private_folder;
 use ralph_base::ids::StoryId;
@@ -124,6 +125,11 @@ impl Engine {
             state.invalidate_scan();
         }
         let folder = gate_logs(self.vault()?, &self.id);
+        let root = &self.repository.work_tree;
+        let output = GateOutput {
+            log: log_of(&request, &folder),
+            reports: gate.junit.as_ref().map(|it| ReportFiles::before(root, it)),
+        };
         let started = self.start_gate(&gate, &request, &folder).await;
         let process = started.map_err(|error| {
             StepError::new(
@@ -132,7 +138,8 @@ impl Engine {
                 "fix the cause, then run `ralphtool resume`",
             )
         })?;
-        let gate = GateRunning::new(ticket, request, GateProcess::new(process, gate.timeout.0));
+        let process = GateProcess::new(process, gate.timeout.0);
+        let gate = GateRunning::new(ticket, request, process, output);
         self.running = Some(Running::Gate(Box::new(gate)));
         Ok(())
     }
@@ -179,7 +186,7 @@ impl Engine {
     ) -> ProcessSpec {
         let (run, name) = (&self.id, &request.name);
         let (root, environment) = (&self.repository.work_tree, &self.run.environment);
-        let log = folder.join(format!("{name}.log"));
+        let log = log_of(request, folder);
         // A run that is resumed may use the same name for a gate again.
         let marker = format!("{run}/gate/{name}/{}", std::process::id());
         let mut process = process_of(gate, root, environment, log, marker);
@@ -199,8 +206,16 @@ impl Engine {
 
     async fn verdict_of(&mut self, end: GateEnd) -> Result<Answer, StepError> {
         let mut result = end.result?;
-        let mut touched = Vec::new();
+        let (mut tests, mut touched) = (end.tests, Vec::new());
         let gate = self.gate(&end.request)?;
+        if let Some(report) = gate.junit.as_ref().filter(|_| end.lacks_report) {
+            let message = format!(
+                "gate `{}` is red and has not written its test report: {}",
+                gate.name,
+                quoted(report.texts())
+            );
+            self.warn(vec![Notice::new("no_report", message)]).await?;
+        }
         match end.request.ground {
             Ground::Checkpoint | Ground::Whole => {
                 let restored = self.take_session::<GateOnCheckpoint>()?.restore();
@@ -219,6 +234,7 @@ impl Engine {
                         tail,
                         cannot_run: false,
                     };
+                    tests = None;
                 }
                 let changed = self.session::<Attempt>()?.accept_gate_changes();
                 let changed = changed.map_err(|error| StepError::vault(NOT_UNDONE, &error))?;
@@ -231,6 +247,7 @@ impl Engine {
             result,
             duration: end.duration,
             touched,
+            tests,
         }))
     }
 
@@ -291,4 +308,9 @@ impl Engine {
         self.warn(report.notices).await?;
         Ok(Answer::Reopened(report.commit))
     }
+}
+
+/// The file that the output of a gate goes to.
+fn log_of(request: &GateRequest, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.log", request.name))
 }

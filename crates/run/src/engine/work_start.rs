@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::history::lookup::read_run;
+use crate::machine::Began;
 use crate::records::event::{FinishChoice, Outcome};
 use crate::records::progress::Progress;
 use ralph_base::ids::RunId;
@@ -13,9 +14,8 @@ use ralph_vault::gc::policy::Standing;
 /// What is known of where the work on a change began.
 #[derive(Debug, Default)]
 pub(super) struct WorkStart {
-    /// The gates of earlier runs whose work a run goes on from, and whether each was red where they
-    /// began.
-    pub(super) gates: BTreeMap<String, bool>,
+    /// The gates of earlier runs whose work a run goes on from, and what each said where they began.
+    pub(super) gates: BTreeMap<String, Began>,
     /// Those runs have completed stories.
     pub(super) has_earlier_work: bool,
 }
@@ -39,8 +39,10 @@ pub(super) fn work_start(checkpoints: &Vault, change: &str, run: &RunId) -> Work
             break;
         }
         for gate in progress.header.iter().flat_map(|header| &header.gates) {
-            let was_red = progress.red_before.contains(gate);
-            start.gates.insert(gate.clone(), was_red);
+            let red = progress.red_before.get(gate).cloned();
+            start
+                .gates
+                .insert(gate.clone(), red.map_or(Began::Green, Began::Red));
         }
         let mut stories = progress.stories.iter();
         start.has_earlier_work |= stories.any(|story| !story.commits.is_empty());

@@ -53,6 +53,8 @@ pub(crate) struct GateProcess {
 pub(crate) struct GateEnding {
     /// Its verdict, or its processes that are still alive and cannot be ended.
     pub(crate) result: Result<GateResult, Vec<String>>,
+    /// It exited by itself: its output has an end.
+    pub(crate) has_exited: bool,
     pub(crate) duration: Duration,
 }
 
@@ -108,7 +110,12 @@ impl GateProcess {
             ([], ..) => Ok(result(&ending)),
             (survivors, ..) => Err(survivors.to_vec()),
         };
-        GateEnding { result, duration }
+        let has_exited = !self.timed_out && matches!(ending.exit, Exit::Code(_));
+        GateEnding {
+            result,
+            has_exited,
+            duration,
+        }
     }
 }
 

@@ -89,7 +89,7 @@ impl Page {
              `when = \"end\"` it runs once, over the whole change. What it changes in the tree is undone,\n\
              unless `keep_changes = true` says that it is part of the work, as with a formatter.\n\
              `retries = 1` runs a red gate again, to find out whether it is flaky; with `paths = [\"src/**\"]`\n\
-             it runs only when such files were changed.",
+             it runs only when such files were changed; `junit = \"report.xml\"` names its test report.",
         );
         if gates.iter().all(|gate| gate.inactive.is_some()) {
             let none = "No command that tests this repository was found. Without a gate, the agent's word is the only\n\

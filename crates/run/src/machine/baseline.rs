@@ -4,11 +4,14 @@
 use super::gate_run::GateRun;
 use super::held::Held;
 use super::io::{GateEnd, Ground, Step};
+use super::red_gate::RedGate;
 use super::stories::Current;
+use super::subject::Verdicts;
 use super::verdict::how_and_tail;
-use super::{Machine, Phase, Verdict};
+use super::{Began, Machine, Phase, Verdict};
 use crate::policy::{Gate, When};
 use crate::records::event::{GateResult, Outcome};
+use crate::test_report::TestReport;
 
 /// A gate on the checkpoint, before the story's first attempt.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) struct CheckpointVerdicts {
     at: Option<String>,
     /// What each gate said; one at the end speaks of where the run began.
     pub(super) verdicts: Vec<Verdict>,
+    /// What the output of each red gate said of its tests.
+    pub(super) tests: Vec<Option<TestReport>>,
     /// The run has just begun, so that gates at the end can still see where from.
     pub(super) is_start: bool,
 }
@@ -34,20 +39,26 @@ impl CheckpointVerdicts {
         Self {
             at: None,
             verdicts: vec![Verdict::Unknown; gates],
+            tests: vec![None; gates],
             is_start,
         }
     }
 
     /// Takes over what this run, or earlier runs of the change, saw where they began, for the gates
     /// that judge it at the end: what those runs left red is no red from before.
-    pub(super) fn began(&mut self, gates: &[Gate], is_red: impl Fn(&String) -> Option<bool>) {
-        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
-            match is_red(&gate.name).filter(|_| gate.when == When::End) {
-                Some(true) => *verdict = Verdict::Red,
-                Some(false) => *verdict = Verdict::Green,
+    pub(super) fn began(&mut self, gates: &[Gate], began: impl Fn(&String) -> Option<Began>) {
+        for (place, gate) in gates.iter().enumerate() {
+            match began(&gate.name).filter(|_| gate.when == When::End) {
+                Some(Began::Red(tests)) => self.set(place, Verdict::Red, tests),
+                Some(Began::Green) => self.set(place, Verdict::Green, None),
                 None => {}
             }
         }
+    }
+
+    fn set(&mut self, gate: usize, verdict: Verdict, tests: Option<TestReport>) {
+        self.verdicts[gate] = verdict;
+        self.tests[gate] = tests;
     }
 
     /// Whether a gate is to be run on the checkpoint.
@@ -59,20 +70,24 @@ impl CheckpointVerdicts {
     /// A checkpoint these verdicts do not speak of.
     pub(super) fn forget(&mut self, gates: &[Gate]) {
         self.at = None;
-        for (verdict, gate) in self.verdicts.iter_mut().zip(gates) {
+        for (place, gate) in gates.iter().enumerate() {
             if gate.when == When::Story {
-                *verdict = Verdict::Unknown;
+                self.set(place, Verdict::Unknown, None);
             }
         }
     }
 
     /// The gates judged the tree of a new checkpoint.
-    pub(super) fn judged(&mut self, commit: &str, verdicts: &[Verdict], gates: &[Gate]) {
+    pub(super) fn judged(&mut self, commit: &str, verdicts: Verdicts, gates: &[Gate]) {
         self.at = Some(commit.to_owned());
-        let all = self.verdicts.iter_mut().zip(verdicts).zip(gates);
-        for ((verdict, new), gate) in all {
-            if gate.when == When::Story && *new != Verdict::NotRun {
-                *verdict = *new;
+        let Verdicts {
+            gates: new,
+            mut tests,
+            ..
+        } = verdicts;
+        for (place, (verdict, gate)) in new.into_iter().zip(gates).enumerate() {
+            if gate.when == When::Story && verdict != Verdict::NotRun {
+                self.set(place, verdict, tests.remove(&place));
             }
         }
     }
@@ -141,8 +156,9 @@ impl Machine {
     pub(super) fn on_baseline_ended(
         &mut self,
         Baseline { story, mut run }: Baseline,
-        end: &GateEnd,
+        end: GateEnd,
     ) -> Phase {
+        let gate = run.gate;
         let overrun = self.unwatch_gate();
         if self.stop.is_some() {
             // A gate that was ended on request says nothing about the checkpoint.
@@ -154,20 +170,23 @@ impl Machine {
         if let Some(used_up) = overrun {
             return self.leave_and_end(*story, used_up.into());
         }
-        if self.retry_gate(&mut run, end) {
+        // A test that fails at one of its tries was failing before.
+        let end = run.with_all_tests(end);
+        if self.retry_gate(&mut run, &end) {
             return Phase::Baseline(Baseline { story, run });
         }
-        self.announce_gate(&run, end);
+        self.announce_gate(&run, &end, &RedGate::default());
         if let GateResult::Failed {
             how,
             tail,
             cannot_run: true,
         } = &end.result
         {
-            let (gate, reason) = (self.gate_name(run.gate), how_and_tail(how, tail));
+            let (gate, reason) = (self.gate_name(gate), how_and_tail(how, tail));
             return self.leave_and_end(*story, Outcome::GateBroken { gate, reason });
         }
-        self.checkpoint_verdicts.verdicts[run.gate] = Verdict::of(&end.result);
+        self.checkpoint_verdicts
+            .set(gate, Verdict::of(&end.result), end.tests);
         self.next_baseline(story)
     }
 }

@@ -104,14 +104,12 @@ impl Machine {
     ) -> Phase {
         let gate = run.gate;
         let overrun = self.unwatch_gate();
-        // A gate that was red and whose program is gone now checks nothing.
-        let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
-        let is_red_as_before = was_red && end.result.is_red();
+        let red = self.judge_red(gate, &end);
         let is_over = self.stop.is_some() || self.skip || overrun.is_some();
-        if !is_over && !is_red_as_before && self.retry_gate(&mut run, &end) {
+        if !is_over && !red.is_as_before() && self.retry_gate(&mut run, &end) {
             return Phase::Gating(Gating { judged, run });
         }
-        self.announce_gate(&run, &end);
+        self.announce_gate(&run, &end, &red);
         if self.stop.is_some() {
             return self.fail(judged.attempt, AttemptFailure::stopped());
         }
@@ -124,16 +122,16 @@ impl Machine {
         judged.verdicts.gates.push(Verdict::of(&end.result));
         judged.check.touched.extend(end.touched);
         judged.gates.push(self.judged_gate(&run, &end.result));
+        let tests = end.tests.map(|tests| (gate, tests));
+        judged.verdicts.tests.extend(tests);
         let GateResult::Failed { how, tail, .. } = end.result else {
             judged.verdicts.flaky.extend(run.is_retry().then_some(gate));
             return self.next_gate(judged);
         };
         let name = self.gate_name(gate);
-        if is_red_as_before {
-            self.warn(
-                "red_before",
-                format!("gate `{name}` is red ({how}), as it was before the attempt"),
-            );
+        if red.is_as_before() {
+            let message = red.excuse(&name, &run.how(&how), "the attempt");
+            self.warn("red_before", message);
             return self.next_gate(judged);
         }
         if self.checkpoint_verdicts.verdicts[gate] == Verdict::Remembered {
@@ -150,7 +148,7 @@ impl Machine {
             self.warn("passed_earlier", message);
             self.checkpoint_verdicts.verdicts[gate] = Verdict::Green;
         }
-        let failure = AttemptFailure::gate(&name, &run.how(&how), &tail);
+        let failure = AttemptFailure::gate(&name, &red.how(run.how(&how)), &tail);
         self.fail(judged.attempt, failure)
     }
 
@@ -198,7 +196,7 @@ impl Machine {
                 format!("the agent did not tick its tasks; ralphtool ticked them: {tasks}"),
             );
         }
-        let Verdicts { gates, flaky } = &verified.verdicts;
+        let Verdicts { gates, flaky, .. } = &verified.verdicts;
         let passed = gates.iter().enumerate();
         let passed: Vec<usize> = passed
             .filter(|(_, verdict)| **verdict == Verdict::Green)
@@ -229,10 +227,6 @@ impl Machine {
         } = verified.attempt;
         self.availability.worked(&choice.agent);
         self.ledger.stop_clock(self.now);
-        // The gates just judged this very tree: that is the next story's baseline.
-        let gates = &self.setup.policy.gates;
-        self.checkpoint_verdicts
-            .judged(&commit, &verified.verdicts.gates, gates);
         for (gate, verdict) in verified.verdicts.gates.iter().enumerate() {
             match verdict {
                 Verdict::Green => self.note_work(gate, false),
@@ -241,6 +235,10 @@ impl Machine {
                 Verdict::Unknown | Verdict::NotRun | Verdict::Remembered => {}
             }
         }
+        // The gates just judged this very tree: that is the next story's baseline.
+        let gates = &self.setup.policy.gates;
+        self.checkpoint_verdicts
+            .judged(&commit, verified.verdicts, gates);
         self.retries_used
             .insert(id.story.clone(), story.carry.retries_used);
         self.note_unreviewed(&id.story, verified.unreviewed);

@@ -2,10 +2,12 @@
 
 use super::Machine;
 use super::io::{GateEnd, GateRequest, Ground, JudgedGate, Step};
+use super::red_gate::RedGate;
 use crate::records::event::{
     Event, GateFinished, GateNotRun, GateResult, GateRetried, GateStarted,
 };
 use crate::records::progress::FLAKY;
+use crate::test_report::TestReport;
 use crate::words::{in_ms, ordinal};
 use ralph_base::ids::{AttemptId, StoryId};
 
@@ -20,6 +22,8 @@ pub(super) struct GateRun {
     ground: Ground,
     /// How each try before ended.
     red: Vec<String>,
+    /// What all tries together said of its tests.
+    tests: Option<TestReport>,
 }
 
 impl GateRun {
@@ -33,11 +37,26 @@ impl GateRun {
         !self.red.is_empty()
     }
 
+    /// The end of a try, with what all tries together said of its tests where it is red.
+    pub(super) fn with_all_tests(&mut self, end: GateEnd) -> GateEnd {
+        let mut tests = self.tests.take();
+        match (&mut tests, end.tests) {
+            (Some(all), Some(these)) => all.add(these),
+            (None, these) => tests = these,
+            (Some(_), None) => {}
+        }
+        self.tests.clone_from(&tests);
+        GateEnd {
+            tests: tests.filter(|_| end.result.is_red()),
+            ..end
+        }
+    }
+
     /// How it ended at its last try, and how many tries there were.
     pub(super) fn how(&self, last: &str) -> String {
         match self.try_number() {
             1 => last.to_owned(),
-            tries => format!("{last} (the last of {tries} tries)"),
+            tries => format!("{last} at the last of {tries} tries"),
         }
     }
 
@@ -73,6 +92,7 @@ impl Machine {
             gate,
             ground,
             red: Vec::new(),
+            tests: None,
         };
         self.request_gate(&run);
         run
@@ -137,7 +157,7 @@ impl Machine {
     }
 
     /// Announces how a gate ended at its last try, and warns where it is flaky.
-    pub(super) fn announce_gate(&mut self, run: &GateRun, end: &GateEnd) {
+    pub(super) fn announce_gate(&mut self, run: &GateRun, end: &GateEnd, red: &RedGate) {
         let flaky = run.is_retry() && end.result == GateResult::Passed;
         self.announce(Event::GateFinished(GateFinished {
             story: run.attempt.story.clone(),
@@ -148,6 +168,8 @@ impl Machine {
             duration_ms: in_ms(end.duration),
             tries: run.try_number(),
             flaky,
+            tests: end.tests.clone(),
+            new_failures: red.new_failures(),
         }));
         if flaky {
             let message = self.flaky(run);

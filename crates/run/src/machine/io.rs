@@ -12,6 +12,7 @@ use crate::prompt::{Message, Previous};
 use crate::records::event::{Event, FinishChoice, GateResult, Outcome, Request, TaskOutline};
 use crate::records::review::JudgedItem;
 use crate::tamper::Finding;
+use crate::test_report::TestReport;
 use crate::words::quoted;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_agents::dialect::{Output, Trouble};
@@ -451,6 +452,8 @@ pub struct GateEnd {
     /// Where what it changed is kept: gates that have paths in which the attempt has now changed files,
     /// by their places in the policy.
     pub touched: Vec<usize>,
+    /// What its output says of its tests, where it is red.
+    pub tests: Option<TestReport>,
 }
 
 /// Everything known about a reviewer once nothing of it runs any more.

@@ -74,7 +74,10 @@ impl Machine {
         self.left_open
             .insert(id.clone(), LeftOpen::Blocked(question));
         if continues {
+            // An answer in this run gives it no new retries.
+            let carry = story.carry.clone();
             self.leave(story);
+            self.left.insert(id, carry);
             return self.read_backlog();
         }
         let outcome = self.left_open_outcome();

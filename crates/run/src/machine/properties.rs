@@ -20,6 +20,7 @@ use crate::records::event::{
 use crate::records::progress::Progress;
 use crate::settings::{PathPatterns, TamperCheck};
 use crate::tamper::{Finding, Severity, TamperPolicy};
+use crate::test_report::TestReport;
 use ralph_agents::agent_event::{AgentEvent, Refusal};
 use ralph_agents::dialect::Trouble;
 use ralph_agents::promise::Promise;
@@ -318,6 +319,10 @@ struct World {
     before: Vec<Option<bool>>,
     gates: HashMap<usize, bool>,
     whole: HashMap<usize, bool>,
+    /// The tests that failed at gates that were red; none where their output names none.
+    tests_before: Vec<Failed>,
+    tests: HashMap<usize, Failed>,
+    tests_of_all: HashMap<usize, Failed>,
     /// Gates that passed on the attempt, but not at their first try.
     flaky: HashSet<usize>,
     /// Gates that have paths in which the attempt, or the whole change, changed files.
@@ -383,6 +388,9 @@ impl World {
             before: vec![None; policy.gates.len()],
             gates: HashMap::new(),
             whole: HashMap::new(),
+            tests_before: vec![None; policy.gates.len()],
+            tests: HashMap::new(),
+            tests_of_all: HashMap::new(),
             flaky: HashSet::new(),
             touched: HashSet::new(),
             touched_by_all: HashSet::new(),
@@ -627,7 +635,7 @@ impl World {
     fn looked(&mut self, pick: u8) -> Input {
         if pick.is_multiple_of(3) {
             // The user changed something.
-            self.new_checkpoint(None);
+            self.new_checkpoint(None, &HashMap::new());
         }
         Input::Answer(
             self.ticket,
@@ -639,7 +647,11 @@ impl World {
     }
 
     /// Another checkpoint, of which gates after stories said this.
-    fn new_checkpoint(&mut self, said: Option<&HashMap<usize, bool>>) {
+    fn new_checkpoint(
+        &mut self,
+        said: Option<&HashMap<usize, bool>>,
+        tests: &HashMap<usize, Failed>,
+    ) {
         self.checkpoints += 1;
         let gates = self.policy.gates.iter().enumerate();
         for (index, _) in gates.filter(|(_, gate)| gate.when == When::Story) {
@@ -647,6 +659,7 @@ impl World {
             let is_not_run = said.is_some() && new.is_none();
             if !is_not_run {
                 self.before[index] = new;
+                self.tests_before[index] = tests.get(&index).cloned().flatten();
             }
         }
     }
@@ -678,6 +691,7 @@ impl World {
         if ground == Ground::Attempt && is_green && request.try_number > 1 {
             self.flaky.insert(gate);
         }
+        let is_retry = request.try_number > 1;
         self.tried = Some((request, !is_green && !is_missing));
         if is_missing {
             self.missing.insert(gate);
@@ -689,6 +703,9 @@ impl World {
             Ground::Attempt => drop(self.gates.insert(gate, is_green)),
             Ground::Whole => drop(self.whole.insert(gate, is_green)),
         }
+        let failed = failed_tests(pick).filter(|_| !is_green && !is_missing);
+        let tests = failed.clone().map(TestReport::of_failed);
+        self.note_tests(gate, ground, is_retry, failed);
         let touched = places(pick / 4);
         if ground == Ground::Attempt {
             self.touched_by_gate.clone_from(&touched);
@@ -697,6 +714,7 @@ impl World {
             self.ticket,
             Answer::GateEnded(GateEnd {
                 touched,
+                tests,
                 result: match (is_green, is_missing) {
                     (true, _) => GateResult::Passed,
                     (false, false) => super::script::red(),
@@ -707,10 +725,37 @@ impl World {
         )
     }
 
+    /// A test that failed at one of the tries on a checkpoint failed before.
+    fn note_tests(&mut self, gate: usize, ground: Ground, is_retry: bool, failed: Failed) {
+        match ground {
+            Ground::Checkpoint => {
+                let before = self.tests_before[gate].take().filter(|_| is_retry);
+                self.tests_before[gate] = match (before, failed) {
+                    (Some(before), Some(failed)) => Some(&before | &failed),
+                    (before, failed) => before.or(failed),
+                };
+            }
+            Ground::Attempt => drop(self.tests.insert(gate, failed)),
+            Ground::Whole => drop(self.tests_of_all.insert(gate, failed)),
+        }
+    }
+
+    /// Whether a red gate is red as it was before: nothing fails that did not fail then.
+    fn is_as_before(&self, gate: usize, now: &Failed) -> bool {
+        let was_red = self.before[gate] == Some(false) && !self.missing.contains(&gate);
+        was_red
+            && match (&self.tests_before[gate], now) {
+                (None, _) => true,
+                (Some(before), Some(now)) => now.is_subset(before),
+                (Some(_), None) => false,
+            }
+    }
+
     fn saved(&mut self, story: &StoryId) -> Input {
         self.tree = Tree::AtCheckpoint;
         let said = std::mem::take(&mut self.gates);
-        self.new_checkpoint(Some(&said));
+        let tests = std::mem::take(&mut self.tests);
+        self.new_checkpoint(Some(&said), &tests);
         self.whole.clear();
         self.reviewed.whole_changed();
         self.set_state(story, StoryState::Done);
@@ -776,6 +821,14 @@ impl World {
             Effect::Step(_, Step::Save(request)) => self.see_save(request),
             Effect::Step(_, Step::Park(setback)) => {
                 assert!(nothing_runs && self.tree == Tree::Worked);
+                if setback.kind == FailureKind::Gate
+                    && let Some((last, _)) = &self.tried
+                    // A repair that failed before a gate ran has none.
+                    && let Some(tests) = self.tests.get(&last.gate)
+                {
+                    let is_as_before = self.is_as_before(last.gate, tests);
+                    assert!(!is_as_before, "it was red before, and nothing new fails");
+                }
                 assert!(self.parked.insert(setback.attempt.clone()), "parked twice");
             }
             Effect::Step(_, Step::Restore) => assert!(nothing_runs && self.tree == Tree::Parked),
@@ -837,6 +890,7 @@ impl World {
         self.agent = Some(Life::default());
         self.promised = false;
         self.gates.clear();
+        self.tests.clear();
         self.flaky.clear();
         self.not_run.clear();
     }
@@ -866,8 +920,11 @@ impl World {
         assert_eq!(last.try_number + 1, request.try_number);
         assert!(request.try_number <= self.policy.gates[request.gate].retries + 1);
         assert!(self.progress.requested.is_none() && !self.progress.skipping);
-        let is_excused =
-            self.before[request.gate] == Some(false) && request.ground != Ground::Checkpoint;
+        let is_excused = match request.ground {
+            Ground::Checkpoint => false,
+            Ground::Attempt => self.is_as_before(request.gate, &self.tests[&request.gate]),
+            Ground::Whole => self.is_as_before(request.gate, &self.tests_of_all[&request.gate]),
+        };
         assert!(!is_excused, "it was red before, and does not count");
     }
 
@@ -892,9 +949,11 @@ impl World {
                 );
                 continue;
             }
-            let was_red = gate.baseline && self.before[index] == Some(false);
-            let was_red = was_red && !self.missing.contains(&index);
-            assert!(self.gates[&index] || was_red, "a commit with a red gate");
+            let is_as_before = gate.baseline && self.is_as_before(index, &self.tests[&index]);
+            assert!(
+                self.gates[&index] || is_as_before,
+                "a commit with a red gate"
+            );
         }
     }
 
@@ -977,9 +1036,9 @@ impl World {
                 assert!(!self.whole.contains_key(&index));
                 continue;
             }
-            let was_red = gate.baseline && self.before[index] == Some(false);
-            let was_red = was_red && !self.missing.contains(&index);
-            assert!(self.whole[&index] || was_red, "done with a red gate");
+            let is_as_before =
+                gate.baseline && self.is_as_before(index, &self.tests_of_all[&index]);
+            assert!(self.whole[&index] || is_as_before, "done with a red gate");
         }
         self.reviewed.see_all_done(&self.policy);
     }
@@ -1071,6 +1130,15 @@ fn in_state(story: &StoryView, state: StoryState) -> StoryView {
         depends_on: story.depends_on.clone(),
         ..super::script::story(&story.id.0, state)
     }
+}
+
+/// Names of tests that failed.
+type Failed = Option<BTreeSet<String>>;
+
+fn failed_tests(pick: u8) -> Failed {
+    let failed = (0..3).filter(|place| pick & (32 << place) != 0);
+    let named = pick & 16 == 0;
+    named.then(|| failed.map(|place| format!("t{place}")).collect())
 }
 
 /// The places of some gates.
@@ -1374,6 +1442,21 @@ fn rosters() -> impl Strategy<Value = Roster> {
     ]
 }
 
+/// Rules under which nothing but gates decides.
+fn gated_policies() -> impl Strategy<Value = Policy> {
+    let gate = (any::<bool>(), any::<bool>(), 0_u32..3, any::<bool>());
+    let gates = prop::collection::vec(gate.prop_map(any_gate), 1..4);
+    gates.prop_map(|gates| Policy {
+        gates: gates.into_iter().enumerate().map(named).collect(),
+        on_finish: OnFinish::Keep,
+        tamper: TamperPolicy {
+            tests: Severity::Off,
+            ..TamperPolicy::default()
+        },
+        ..Policy::default()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -1400,6 +1483,32 @@ proptest! {
         for step in &moves {
             world.play(step);
         }
+    }
+
+    #[test]
+    fn gates_alone_decide_what_is_saved(policy in gated_policies(), picks in prop::collection::vec(any::<u8>(), 0..80)) {
+        let mut world = World::new(policy, Roster::just("demo", None), None, &[]);
+        world.start();
+        let mut picks = picks.into_iter();
+        for _ in 0..BOUND {
+            if world.ended {
+                break;
+            }
+            let pick = match &world.open {
+                Open::Step(Effect::Step(_, Step::RunGate(_) | Step::CompareWithStart)) => {
+                    picks.next().unwrap_or(15)
+                }
+                // A task that is gone, or a box that is open, is no matter of gates.
+                Open::Step(Effect::Step(_, Step::CheckStory(_))) => {
+                    picks.next().unwrap_or(0) & 0xf8 | 4
+                }
+                // Nothing is known of the checkpoint.
+                Open::Step(Effect::Step(_, Step::RecallGates { .. })) => 16,
+                _ => 15,
+            };
+            world.answer(pick);
+        }
+        prop_assert!(world.ended, "no end in sight: {:?}", world.open);
     }
 
     #[test]

@@ -19,4 +19,5 @@ mod stops;
 mod stories;
 mod stuck;
 mod tamper;
+mod test_names;
 mod whole;

@@ -170,6 +170,7 @@ pub(super) fn gate(name: &str, baseline: bool) -> Gate {
         keep_changes: false,
         retries: 0,
         paths: None,
+        junit: None,
     }
 }
 
@@ -333,6 +334,7 @@ pub(super) fn gate_green(ticket: Ticket) -> Input {
             result: GateResult::Passed,
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }
@@ -344,6 +346,7 @@ pub(super) fn gate_red(ticket: Ticket) -> Input {
             result: red(),
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }
@@ -355,6 +358,7 @@ pub(super) fn gate_missing(ticket: Ticket) -> Input {
             result: missing(),
             duration: Duration::from_millis(1500),
             touched: Vec::new(),
+            tests: None,
         }),
     )
 }

@@ -1,10 +1,13 @@
 //! What gates and reviewers judge: an attempt, or the whole change.
 
+use std::collections::BTreeMap;
+
 use super::Verdict;
 use super::io::JudgedGate;
 use super::session::Attempt;
 use crate::policy::When;
 use crate::records::event::Outcome;
+use crate::test_report::TestReport;
 use ralph_base::ids::{AttemptNumber, StoryId};
 
 /// An attempt that passed its checks so far.
@@ -20,6 +23,8 @@ pub(super) struct Verified {
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     pub(super) gates: Vec<Verdict>,
+    /// What the output of red gates said of their tests.
+    pub(super) tests: BTreeMap<usize, TestReport>,
     /// Places of gates that passed, but not at their first try.
     pub(super) flaky: Vec<usize>,
 }

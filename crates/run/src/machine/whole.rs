@@ -6,7 +6,7 @@ use super::gate_run::GateRun;
 use super::io::{GateEnd, Ground, Step};
 use super::subject::{Subject, Whole};
 use super::verdict::gate_reason;
-use super::{Carry, Machine, Phase, Verdict};
+use super::{Carry, Machine, Phase};
 use crate::policy::When;
 use crate::records::event::{Event, FailedStory, FailureKind, GateResult, Outcome};
 use ralph_base::ids::{AttemptId, StoryId};
@@ -121,26 +121,25 @@ impl Machine {
             return self.end(used_up.into());
         }
         let gate = run.gate;
-        let was_red = self.checkpoint_verdicts.verdicts[gate] == Verdict::Red;
-        let is_red_as_before = was_red && end.result.is_red();
-        if !is_red_as_before && self.retry_gate(&mut run, &end) {
+        let red = self.judge_red(gate, &end);
+        if !red.is_as_before() && self.retry_gate(&mut run, &end) {
             return Phase::Whole(WholeGating { whole, run });
         }
-        self.announce_gate(&run, &end);
+        self.announce_gate(&run, &end, &red);
         whole.judged.push(self.judged_gate(&run, &end.result));
-        self.note_work(gate, is_red_as_before);
+        self.note_work(gate, red.is_as_before());
         let GateResult::Failed { how, tail, .. } = end.result else {
             return self.next_whole(whole, gate + 1);
         };
         let name = self.gate_name(gate);
-        if is_red_as_before {
-            let message = format!("gate `{name}` is red ({how}), as it was before the run");
+        if red.is_as_before() {
+            let message = red.excuse(&name, &run.how(&how), "the run");
             self.warn("red_before", message);
             return self.next_whole(whole, gate + 1);
         }
         self.reopen(Reopening {
             story: whole.story,
-            reason: gate_reason(&name, &run.how(&how), &tail),
+            reason: gate_reason(&name, &red.how(run.how(&how)), &tail),
             gate: name,
             review: false,
         })

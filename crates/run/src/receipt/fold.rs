@@ -273,6 +273,8 @@ fn gate(gate: &GateProgress) -> GateReceipt {
         how: how.map(str::to_owned),
         duration_ms: gate.duration.map(in_ms),
         repair: gate.repair,
+        failed_tests: gate.failed_tests,
+        new_failures: gate.new_failures.clone(),
         red_tries: gate.red_tries.iter().map(red_try).collect(),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::test_report::TestReport;
 use ralph_base::ids::StoryId;
 
 /// A gate begins.
@@ -88,6 +89,12 @@ pub struct GateFinished {
     /// Whether it passed after it had been red on the same tree.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flaky: bool,
+    /// What its output says of its tests, where it is red and its output names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestReport>,
+    /// Tests that fail and did not fail before, where the gate was red before as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_failures: Vec<String>,
 }
 
 /// How a gate ended.

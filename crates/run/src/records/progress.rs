@@ -33,6 +33,7 @@ use super::event::{
 };
 use super::notes::Notes;
 use crate::policy::budget::Used;
+use crate::test_report::TestReport;
 use crate::words::between;
 use ralph_agents::agent_event::{AgentEvent, Usage};
 use ralph_base::ids::{AttemptNumber, RunId, StoryId};
@@ -61,8 +62,9 @@ pub struct Progress {
     pub rewound: Option<StoryId>,
     /// The story that was done and is open again, and why.
     pub reopened: Option<(StoryId, String)>,
-    /// Gates that judge the whole change and were red where the run began.
-    pub red_before: Vec<String>,
+    /// Gates that were red on the checkpoint they last ran on before attempts, and what their output said
+    /// of their tests.
+    pub red_before: BTreeMap<String, Option<TestReport>>,
     /// Gates that are red in the work that is done, as they were before it.
     pub red_in_work: BTreeSet<String>,
     /// Gates at the end that have judged the work as it is now, whatever they said.

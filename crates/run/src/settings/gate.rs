@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::key_table::table;
-use super::path_patterns::PathPatterns;
+use super::path_patterns::{OnePattern, PathPatterns};
 use super::value::{Filled, FromTable, Item, Key, Mistake, choices, tables};
 use crate::words::{count, quoted};
 use ralph_base::duration::TimeLimit;
@@ -32,6 +32,8 @@ pub struct GateSettings {
     pub retries: u32,
     /// It only runs where one of these files was changed.
     pub paths: Option<PathPatterns>,
+    /// The files with its test report.
+    pub junit: Option<PathPatterns>,
 }
 
 table! {
@@ -56,6 +58,9 @@ table! {
     paths: PathPatterns, without "always", example r#"["src/**"]"#,
         "The files it checks: it only runs when one of them was changed. `*` stays within a folder, `**`\n\
          does not.";
+    junit: OnePattern, without "its output", example r#""target/nextest/ci/junit.xml""#,
+        "The test report that it writes, in the JUnit format: a path, or a pattern of several. Of a gate\n\
+         that was red before, the names of failed tests are compared.";
 }
 
 impl GateSettings {
@@ -71,6 +76,7 @@ impl GateSettings {
             keep_changes: false,
             retries: 0,
             paths: None,
+            junit: None,
         }
     }
 
@@ -85,7 +91,9 @@ impl GateSettings {
         let retries = (self.retries > 0).then(|| count(self.retries, "retry"));
         let paths = self.paths.as_ref();
         let paths = paths.map(|it| format!("only for {}", quoted(it.texts())));
-        retries.into_iter().chain(paths).collect()
+        let junit = self.junit.as_ref();
+        let junit = junit.map(|it| format!("report {}", quoted(it.texts())));
+        retries.into_iter().chain(paths).chain(junit).collect()
     }
 
     fn read(item: &Item<'_>) -> Result<Self, Mistake> {
@@ -114,6 +122,7 @@ impl GateSettings {
             keep_changes: keys.keep_changes,
             retries: keys.retries.unwrap_or_default(),
             paths: keys.paths,
+            junit: keys.junit,
         })
     }
 }

@@ -62,8 +62,15 @@ impl fmt::Display for PathPatterns {
     }
 }
 
+/// A single pattern, or the path of a file.
+pub(super) struct OnePattern;
+
 read! {
     PathPatterns => Self, Kind::Patterns, patterns;
+    OnePattern => PathPatterns, Kind::Text, |item| {
+        let text = pattern(item)?;
+        PathPatterns::new(&[text]).map_err(|error| Mistake::at(item, error))
+    };
 }
 
 fn patterns(item: &Item<'_>) -> Result<PathPatterns, Mistake> {

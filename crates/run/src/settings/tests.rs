@@ -83,6 +83,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
         keep_changes = true
         retries = 2
         paths = ["src/**", "./web/", "Cargo.toml"]
+        junit = "target/**/junit.xml"
     "#};
     let gates = vec![
         GateSettings {
@@ -95,6 +96,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             keep_changes: false,
             retries: 0,
             paths: None,
+            junit: None,
         },
         GateSettings::from_line("cargo clippy"),
         GateSettings {
@@ -102,6 +104,7 @@ fn a_file_with_every_key_is_read_with_its_lines() {
             keep_changes: true,
             retries: 2,
             paths: Some(PathPatterns::new(&["src/**", "web", "Cargo.toml"]).unwrap()),
+            junit: Some(PathPatterns::new(&["target/**/junit.xml"]).unwrap()),
             ..GateSettings::from_line("cargo fmt")
         },
     ];

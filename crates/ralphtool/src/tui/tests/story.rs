@@ -194,6 +194,8 @@ pub(in crate::tui) fn gate_ended(
         duration_ms: 12_400,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     })
 }
 

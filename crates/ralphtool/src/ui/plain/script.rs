@@ -125,6 +125,8 @@ impl Script {
                 duration_ms: u64::try_from(seconds).unwrap() * 1000,
                 tries: 1,
                 flaky: false,
+                tests: None,
+                new_failures: Vec::new(),
             }),
         )
     }

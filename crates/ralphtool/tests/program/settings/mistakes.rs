@@ -143,6 +143,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "3:8: `never` is not one of `story`, `end`",
     ),
     (
+        "[[gate]]\nrun = \"a\"\njunit = [\"a.xml\"]",
+        "3:9: expected a string, found array",
+    ),
+    (
+        "[[gate]]\nrun = \"a\"\njunit = \"/tmp/a.xml\"",
+        "3:9: expected a pattern of paths inside of the repository",
+    ),
+    (
         "[[gate]]\nrun = \"a\"\npaths = []",
         "3:9: without a pattern the gate would never run",
     ),

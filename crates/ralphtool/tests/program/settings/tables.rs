@@ -149,6 +149,10 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
         "gates::a_formatters_changes_are_committed_and_those_of_other_gates_are_not",
     ),
     (
+        "gate.junit",
+        "gates_test_names::a_test_report_counts_only_if_the_gate_has_just_written_it",
+    ),
+    (
         "gate.paths",
         "gates_paths::a_gate_runs_only_on_attempts_that_changed_a_file_in_its_paths",
     ),

@@ -40,6 +40,8 @@ fn ends(gate: &str, baseline: bool, result: GateResult) -> Effect {
         duration_ms: 1500,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     }))
 }
 
@@ -338,6 +340,7 @@ fn a_red_gate_tells_its_last_sixty_lines() {
                 result,
                 duration: Duration::ZERO,
                 touched: Vec::new(),
+                tests: None,
             }),
         )
     });

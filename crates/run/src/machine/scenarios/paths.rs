@@ -85,6 +85,7 @@ fn what_a_gate_changes_and_keeps_counts_for_the_gates_after_it() {
                 result: GateResult::Passed,
                 duration: Duration::ZERO,
                 touched: vec![1],
+                tests: None,
             }),
         )
     });

@@ -60,6 +60,7 @@ fn red_with(tail: &'static str) -> impl Fn(Ticket) -> Input {
                 result,
                 duration,
                 touched: Vec::new(),
+                tests: None,
             }),
         )
     }

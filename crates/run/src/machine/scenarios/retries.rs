@@ -90,6 +90,8 @@ impl Try {
             result,
             duration_ms: 1500,
             tries: self.1,
+            tests: None,
+            new_failures: Vec::new(),
         }))
     }
 }
@@ -136,7 +138,7 @@ fn a_red_gate_runs_again_and_counts_as_passed_and_flaky_if_it_then_passes() {
 fn a_gate_that_is_red_at_every_try_fails_the_attempt() {
     let mut script = gating(1);
     script.give(gate_red);
-    let reason = "gate `tests` failed: exit code 1 (the last of 2 tries)\nboom";
+    let reason = "gate `tests` failed: exit code 1 at the last of 2 tries\nboom";
     assert_eq!(
         script.give(gate_red),
         [

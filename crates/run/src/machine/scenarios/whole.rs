@@ -64,6 +64,8 @@ fn ends(result: GateResult) -> Effect {
         duration_ms: 1500,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     }))
 }
 
@@ -196,7 +198,8 @@ fn one_that_was_red_where_the_run_began_only_warns_and_the_run_is_not_verified()
 
 #[test]
 fn what_was_red_where_the_run_began_is_known_after_a_resume_and_nothing_else_is() {
-    for (red_before, is_fine) in [(vec!["e2e".to_owned()], true), (Vec::new(), false)] {
+    let was_red = BTreeMap::from([("e2e".to_owned(), None)]);
+    for (red_before, is_fine) in [(was_red, true), (BTreeMap::new(), false)] {
         let mut script = Script::start_with(Setup {
             resumed: Some(Resumption {
                 red_before,

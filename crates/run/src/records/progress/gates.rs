@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{Doing, Progress};
 use crate::records::event::{GateFinished, GateNotRun, GateResult, GateRetried, GateStarted};
+use crate::test_report::TestReport;
 use ralph_base::ids::{AttemptNumber, StoryId};
 
 /// One run of a gate.
@@ -33,6 +34,10 @@ pub struct GateProgress {
     pub result: Option<GateResult>,
     /// It failed as it had before.
     pub was_red_before: bool,
+    /// How many tests failed, where its output names them.
+    pub failed_tests: Option<usize>,
+    /// Tests that failed and did not fail before, where it was red before as well.
+    pub new_failures: Vec<String>,
     /// How long it took, at its last try.
     pub duration: Option<Duration>,
 }
@@ -204,6 +209,8 @@ impl Progress {
             is_not_run: false,
             result: None,
             was_red_before: false,
+            failed_tests: None,
+            new_failures: Vec::new(),
             duration: None,
         });
     }
@@ -227,6 +234,8 @@ impl Progress {
             is_not_run: true,
             result: None,
             was_red_before: false,
+            failed_tests: None,
+            new_failures: Vec::new(),
             duration: None,
         });
     }
@@ -254,13 +263,16 @@ impl Progress {
         let progress = self.story_mut(&finished.story);
         if let Some(gate) = progress.and_then(|story| story.gates.last_mut()) {
             gate.result = (!is_cut_short).then(|| finished.result.clone());
+            gate.failed_tests = finished.tests.as_ref().map(TestReport::failures);
+            gate.new_failures.clone_from(&finished.new_failures);
             gate.duration = Some(Duration::from_millis(finished.duration_ms));
         }
         if is_cut_short {
             return;
         }
         if finished.baseline && finished.result.is_red() {
-            self.red_before.push(finished.gate.clone());
+            let gate = finished.gate.clone();
+            self.red_before.insert(gate, finished.tests.clone());
         }
         if finished.whole {
             // A red one that was red before is followed by a warning that says so; any other reopens

@@ -352,6 +352,8 @@ fn what_happens_right_now_follows_the_records() {
         duration_ms: 1,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     }));
     assert_eq!(tape.progress.doing, Doing::Between);
     let (reason, until) = ("usage limit".to_owned(), clock(90));
@@ -659,6 +661,8 @@ fn gate_passed(baseline: bool) -> Event {
         duration_ms: 1,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     })
 }
 
@@ -688,6 +692,8 @@ fn a_gate_that_is_ended_with_its_attempt_gives_no_verdict() {
             duration_ms: 200,
             tries: 1,
             flaky: false,
+            tests: None,
+            new_failures: Vec::new(),
         }));
         let gate = &tape.progress.stories[0].gates[0];
         let shown = (&gate.result, gate.duration);
@@ -1019,6 +1025,8 @@ fn red_at_the_end(tape: &mut Tape) {
         duration_ms: 1,
         tries: 1,
         flaky: false,
+        tests: None,
+        new_failures: Vec::new(),
     }));
 }
 
