@@ -228,12 +228,11 @@ fn headline(status: &Status, now: &Zoned) -> String {
             }
             _ => headline,
         },
-        Some(RunState::Blocked) => headline,
         Some(RunState::Paused) => format!("{headline}; `p` in its terminal continues"),
         Some(RunState::Choosing) => {
             format!("{headline}; choose how to finish in its terminal")
         }
-        Some(RunState::Interrupted) | None => headline,
+        Some(RunState::Blocked | RunState::Interrupted) | None => headline,
         Some(_) if status.open => format!("{headline}; not finished"),
         Some(_) => with_finish(&headline, status.finish),
     }

@@ -63,6 +63,7 @@ impl Line {
 }
 
 /// The line of a record, where it has one.
+#[expect(clippy::too_many_lines, reason = "one arm for each event")]
 pub(crate) fn of(record: &Record) -> Option<Line> {
     Some(match &record.event {
         Event::RunStarted(it) => run_started(&record.run, it),

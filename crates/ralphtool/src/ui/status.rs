@@ -86,12 +86,13 @@ impl Status {
                 self.current = it.usage;
                 self.settle();
             }
-            Event::GateRetried(_) | Event::GateFinished(_) => self.doing = Doing::Nothing,
+            Event::GateRetried(_) | Event::GateFinished(_) | Event::QuestionAnswered(_) => {
+                self.doing = Doing::Nothing;
+            }
             Event::Waiting { until, .. } => self.doing = Doing::Waiting { until: *until },
             Event::QuestionAsked(it) if it.waits => {
                 self.busy("waiting for an answer".to_owned(), record.at);
             }
-            Event::QuestionAnswered { .. } => self.doing = Doing::Nothing,
             Event::Requested { request } => self.on_requested(*request, record.at),
             Event::Paused { .. } => self.doing = Doing::Paused { since: record.at },
             Event::StoryCompleted { .. }
