@@ -61,7 +61,6 @@
 //! ```
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::commit_message::MessageTemplate;
@@ -112,17 +111,10 @@ pub struct Attempt {
     /// The last scan of what the agent left.
     scan: Option<Box<Scanned>>,
     /// The tree to go back to after gates and reviewers.
-    before_gates: Option<Arc<TreeBeforeGates>>,
-    before_try: Option<BeforeTry>,
+    before_gates: Option<Box<TreeBeforeGates>>,
+    /// The tree to go back to before another try of the gate that runs.
+    before_tries: Option<Box<TreeBeforeGates>>,
     before_review: Option<Box<GitBeforeReview>>,
-}
-
-/// What the first try of a gate found.
-#[derive(Debug)]
-struct BeforeTry {
-    tree: Arc<TreeBeforeGates>,
-    /// The tree to go back to after gates.
-    before_gates: Option<Arc<TreeBeforeGates>>,
 }
 
 /// A failed attempt is in the vault, and still in the tree.
@@ -471,34 +463,30 @@ impl Session<Attempt> {
     /// Gates run from here on: what they change to the tree that [`Self::changed`] found can be undone.
     pub fn start_gates(&mut self) {
         let scan = self.state.scan.take();
-        self.state.before_gates = scan.map(|scan| Arc::new(self.vault.before_gates(*scan)));
+        self.state.before_gates = scan.map(|scan| Box::new(self.vault.before_gates(*scan)));
     }
 
     /// Makes what a gate changed part of the work, and returns all paths that the work changes now.
     pub fn accept_gate_changes(&mut self) -> Result<Vec<String>> {
         let tree = self.vault.scan_before_gates()?;
         let changed = self.vault.changed_before_gates(&tree)?;
-        self.state.before_gates = Some(Arc::new(tree));
+        self.state.before_gates = Some(Box::new(tree));
         Ok(changed)
     }
 
     /// A gate that may run again starts: what its tries change can be undone without what gates before
     /// it changed.
     pub fn start_gate_tries(&mut self) -> Result<()> {
-        self.state.before_try = Some(BeforeTry {
-            tree: Arc::new(self.vault.scan_before_gates()?),
-            before_gates: self.state.before_gates.clone(),
-        });
+        self.state.before_tries = Some(Box::new(self.vault.scan_before_gates()?));
         Ok(())
     }
 
     /// Undoes what a try of the gate changed, also where that was made part of the work.
     pub fn undo_gate_try(&mut self) -> Result<Vec<Notice>> {
-        let Some(before) = &self.state.before_try else {
-            return Ok(Vec::new());
-        };
-        self.state.before_gates.clone_from(&before.before_gates);
-        self.vault.undo_gates(&before.tree, ChangedBy::Gates)
+        match &self.state.before_tries {
+            Some(before) => self.vault.undo_gates(before, ChangedBy::Gates),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Undoes what gates changed in the tree.

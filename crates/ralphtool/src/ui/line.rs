@@ -370,7 +370,12 @@ fn gate_finished(it: &GateFinished) -> Line {
     }
     if it.baseline {
         let text = format!("gate `{gate}` is red before the story begins ({how})");
-        return alert(WARN, format!("{text}; it will not fail an attempt"));
+        // Where its output names the tests, new ones count.
+        let meaning = match &it.tests {
+            Some(_) => "only new failures fail an attempt",
+            None => "it will not fail an attempt",
+        };
+        return alert(WARN, format!("{text}; {meaning}"));
     }
     step(
         BAD,

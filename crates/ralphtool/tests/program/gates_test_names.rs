@@ -38,7 +38,10 @@ const ONE: [&str; 4] = ["loop", "c", "--story", "1"];
 fn a_new_failure_fails_the_attempt_and_the_next_prompt_names_it_alone() {
     let (before, worse) = (pytest(&["old", "older"]), pytest(&["old", "new"]));
     let sandbox = repository(PRINTS, &before, &[&worse, &before]);
-    sandbox.run(&ONE).ends_with(1);
+    let said = sandbox.run(&ONE).ends_with(1).stdout;
+    let baseline = "gate `tests` is red before the story begins (exit code 1); only new failures fail \
+                    an attempt";
+    assert!(said.contains(baseline), "{said}");
     let how = "exit code 1: 1 test fails that did not fail before: `tests/a.py new`; 1 other failure \
                was there before and does not count";
     let failures = sandbox.failures();
