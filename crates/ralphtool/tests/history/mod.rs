@@ -41,11 +41,12 @@ tick "$RALPHTOOL_STORY"
 complete
 "#;
 
-/// Repairs its work in the same session once a gate is red, and asks a question whose answer continues
-/// the session; it decides by its arguments and by what the prompt says.
+/// Repairs its work in the same session once a gate is red and once a review finds something, and asks a
+/// question whose answer continues the session; it decides by its arguments and by what the prompt says.
 const AGENT_IN_SESSIONS: &str = r#"
 case "$1-$RALPHTOOL_STORY-$prompt" in
     first-1-*) echo bad > bad.txt; echo draft > story-1.txt; rm dir/b.txt; tick 1; complete; exit ;;
+    again-1-*"no second line"*) echo second >> story-1.txt; complete; exit ;;
     again-1-*) rm -f bad.txt; git checkout -q -- dir/b.txt ;;
     *-2-*"The answer:"*) ;;
     *-2-*) echo half > story-2.txt; echo '<promise>BLOCKED: which one?</promise>'; exit ;;
@@ -53,6 +54,18 @@ esac
 echo "work" > "story-$RALPHTOOL_STORY.txt"
 tick "$RALPHTOOL_STORY"
 complete
+"#;
+
+/// Judges what is in the tree, and leaves there what a reviewer should not.
+const JUDGE: &str = r#"
+prompt=$(cat)
+key=$(printf '%s\n' "$prompt" | sed -n 's/.*"review": "\(review-[a-z0-9]*\)".*/\1/p')
+echo junk > junk.txt; echo more >> a.txt
+git -c user.name=a -c user.email=a@a commit -qam "by the reviewer"
+verdict=met
+[ $RALPHTOOL_STORY != 1 ] || grep -q second story-1.txt || verdict=not_met
+item() { printf '{"item": "%s", "verdict": "%s", "evidence": "story-1.txt: no second line"}' "$1" $verdict; }
+printf '```json\n{"review": "%s", "verdicts": [%s, %s]}\n```\n' "$key" "$(item T1)" "$(item T2)"
 "#;
 
 /// One command of a history, and how the journal shows that it took effect: by the number of
@@ -101,8 +114,8 @@ impl History {
         }
     }
 
-    /// A story that is repaired in the session of its agent, and one whose agent asks a question and
-    /// continues with the answer.
+    /// A story that is repaired in the session of its agent, after a gate and after a review, and one whose
+    /// agent asks a question and continues with the answer.
     pub(crate) fn in_sessions() -> Self {
         Self {
             acts: vec![
@@ -201,11 +214,14 @@ impl History {
 /// Settings for an agent that can continue its sessions; a notification answers its questions.
 fn in_sessions(sandbox: &Sandbox, gates: &str) -> String {
     let root = sandbox.root.display();
+    std::fs::write(sandbox.root.join("judge.sh"), JUDGE).unwrap();
     let program = env!("CARGO_BIN_EXE_ralphtool");
     format!(
         "agent = \"mine\"\non_blocked = \"wait\"\n[agents.mine]\n\
          command = [\"sh\", \"{root}/agent.sh\", \"first\", \"{{session}}\"]\n\
          resume = [\"sh\", \"{root}/agent.sh\", \"again\", \"{{session}}\"]\n\
+         [agents.judge]\ncommand = [\"false\"]\nreview = [\"sh\", \"{root}/judge.sh\"]\n\
+         [[review]]\nagent = \"judge\"\n\
          [notify]\non = [\"blocked\"]\ncommand = [\"{program}\", \"answer\", \"this one\"]\n{gates}"
     )
 }
