@@ -174,6 +174,10 @@ pub enum Event {
         /// Until when.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         until: Timestamp,
+        /// The attempt that continues then, in its session and with its changes in the tree; none where
+        /// the next attempt starts then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<AttemptNumber>,
     },
     /// A story is done and its checkpoint commit is written.
     StoryCompleted(StoryCompleted),
@@ -198,8 +202,12 @@ pub enum Event {
     },
     /// The run is paused until the user continues it.
     Paused {
-        /// The story whose next attempt waits.
+        /// The story.
         story: StoryId,
+        /// The attempt that continues then, in its session and with its changes in the tree; none where
+        /// the next attempt starts then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<AttemptNumber>,
     },
     /// The boxes of the current story have changed.
     TasksChanged {
@@ -208,7 +216,7 @@ pub enum Event {
         /// Its tasks and their boxes.
         tasks: Vec<TaskOutline>,
     },
-    /// The user left a note for the next attempt at a story.
+    /// The user left a note for the next prompt of a story: of an attempt or of a repair.
     NoteAdded {
         /// The user's words.
         text: String,
@@ -697,7 +705,7 @@ pub enum Request {
     Stop,
     /// Stop without waiting for the agent's grace period.
     StopNow,
-    /// Pause before the next attempt.
+    /// Pause before an agent starts again.
     Pause,
     /// Continue after a pause, or cancel the request for one.
     GoOn,

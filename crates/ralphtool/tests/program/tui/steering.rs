@@ -42,7 +42,7 @@ fn a_paused_run_starts_nothing_until_it_continues() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     release(&sandbox, "go");
     terminal.waits_for("‖ paused");
     assert_eq!(began(&sandbox), ["1.1"]);
@@ -59,9 +59,9 @@ fn a_pause_can_be_cancelled_before_it_begins() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     terminal.keys("p");
-    terminal.waits_for_no("pauses after this attempt");
+    terminal.waits_for_no("pauses before the agent starts again");
     release(&sandbox, "go");
     cleans_up(terminal, 0);
     assert_eq!(sandbox.tasks_now(), all_ticked());
@@ -73,7 +73,7 @@ fn a_paused_run_can_be_stopped() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let mut terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     release(&sandbox, "go");
     terminal.waits_for("‖ paused");
     terminal.keys("s");
@@ -128,7 +128,7 @@ fn a_note_reaches_the_next_attempt() {
     terminal.paste(", and\nthe pasted rest");
     terminal.waits_for("pasted rest");
     terminal.key(Key::Enter);
-    terminal.waits_for("1 note for the next attempt");
+    terminal.waits_for("1 note for the next prompt");
     assert!(!terminal.cursor_visible());
     release(&sandbox, "go");
     cleans_up(terminal, 0);
@@ -153,7 +153,7 @@ fn a_note_for_a_story_that_succeeds_reaches_no_other_story() {
     terminal.keys(":do not touch the command line");
     terminal.waits_for("note for story 1: do not touch the command line");
     terminal.key(Key::Enter);
-    terminal.waits_for("1 note for the next attempt");
+    terminal.waits_for("1 note for the next prompt");
     release(&sandbox, "go");
     terminal.waits_for("note for story 1 was not used: the story is done");
     release(&sandbox, "later");

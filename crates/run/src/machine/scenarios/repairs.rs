@@ -280,6 +280,7 @@ fn a_limit_keeps_tree_and_session_and_the_session_goes_on_after_it() {
                 story: id("1"),
                 reason: "usage limit reached".to_owned(),
                 until,
+                continues: Some(AttemptNumber(1)),
             }),
             Effect::SetTimerAt {
                 timer: wait,
@@ -357,7 +358,13 @@ fn a_pause_holds_a_repair_back() {
     script.ask_for(UserCommand::Pause);
     script.give_all(&[promised_in_session, checked]);
     let effects = script.give(gate_red);
-    assert_eq!(effects[1..], [say(Event::Paused { story: id("1") })]);
+    assert_eq!(
+        effects[1..],
+        [say(Event::Paused {
+            story: id("1"),
+            continues: Some(AttemptNumber(1))
+        })]
+    );
     assert_eq!(
         script.ask_for(UserCommand::GoOn),
         [
