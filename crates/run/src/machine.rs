@@ -212,6 +212,8 @@ enum Phase {
     Checking(Attempt),
     /// A gate runs on the attempt.
     Gating(Gating),
+    /// What gates changed in the tree of an attempt is undone before a pause.
+    UndoingGates(Box<Attempt>),
     /// The whole change is compared with where the run began.
     Comparing(Whole),
     /// A gate runs on the whole change.
@@ -250,6 +252,7 @@ impl Phase {
             | Self::Beginning
             | Self::RecallingGates(_)
             | Self::Checking(_)
+            | Self::UndoingGates(_)
             | Self::Comparing(_)
             | Self::Reopening(_)
             | Self::Ticking(_)
@@ -452,6 +455,7 @@ impl Machine {
                 self.on_checked(attempt, check)
             }
             (Phase::Gating(gating), Answer::GateEnded(end)) => self.on_gate_ended(gating, end),
+            (Phase::UndoingGates(attempt), Answer::GatesUndone) => self.on_gates_undone(attempt),
             (Phase::Comparing(judging), Answer::Compared(touched)) => {
                 self.on_compared(judging, touched)
             }

@@ -4,6 +4,7 @@ use std::fs;
 
 use pretty_assertions::assert_eq;
 
+use crate::repairs::in_sessions;
 use crate::sandbox::{GOOD, Sandbox, there, until};
 use crate::terminal::{Key, Terminal};
 use crate::tui::stage::{CLAUDE, all_ticked, chooses, ends, leaves, open, open_at_work, release};
@@ -83,6 +84,29 @@ fn a_paused_run_can_be_stopped() {
     leaves(&mut terminal, 130);
     assert_eq!(began(&sandbox), ["1.1"]);
     assert_eq!(sandbox.commits().len(), 2);
+}
+
+#[test]
+fn what_the_user_edits_during_a_pause_before_a_repair_stays() {
+    let gate = "[[gate]]\nname = \"tests\"\nrun = \"touch built; cat story-1.txt; grep -q fixed story-1.txt\"\nbaseline = false\n";
+    let script = r#"
+echo work >> "story-$RALPHTOOL_STORY.txt"
+[ "$1" = first ] && { touch "$root/here"; wait_for "$root/go"; }
+tick "$RALPHTOOL_STORY"; complete
+"#;
+    let sandbox = in_sessions("max_retries = 0", gate, script);
+    let terminal = open_at_work(&sandbox);
+    terminal.keys("p");
+    terminal.waits_for("pauses before the agent starts again");
+    release(&sandbox, "go");
+    terminal.waits_for("‖ paused during attempt 1 of story 1");
+    assert!(!sandbox.exists("built"), "what the gate made is gone");
+    sandbox.write("story-1.txt", "fixed\n");
+    sandbox.write("mine.txt", "mine\n");
+    terminal.keys("p");
+    cleans_up(terminal, 0);
+    assert_eq!(sandbox.read("story-1.txt"), "fixed\nwork\n");
+    assert_eq!(sandbox.read("mine.txt"), "mine\n");
 }
 
 #[test]
