@@ -107,12 +107,11 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// An agent process was started.
+    /// An attempt begins: its agent was started.
     AttemptStarted(AttemptStarted),
-    /// A check failed: the agent's session goes on in the same tree, to repair that.
+    /// A check failed: the agent's session continues in the same tree, to repair that.
     RepairStarted(RepairStarted),
-    /// A limit is over, or a question answered, that had interrupted the agent: its session goes on in
-    /// the same tree.
+    /// What interrupted the agent is over, a limit or a question: its session continues in the same tree.
     AttemptContinued(AttemptContinued),
     /// An agent asks a question that only the user can answer.
     QuestionAsked(QuestionAsked),
