@@ -222,6 +222,8 @@ enum Phase {
     Checking(Attempt),
     /// A gate runs on the attempt.
     Gating(Gating),
+    /// What gates changed in the tree of an attempt is undone before a pause.
+    UndoingGates(Box<Attempt>),
     /// The whole change is compared with where the run began.
     Comparing(Whole),
     /// A gate runs on the whole change.
@@ -260,6 +262,7 @@ impl Phase {
             | Self::Beginning
             | Self::RecallingGates(_)
             | Self::Checking(_)
+            | Self::UndoingGates(_)
             | Self::Comparing(_)
             | Self::Reopening(_)
             | Self::Ticking(_)
@@ -462,6 +465,7 @@ impl Machine {
                 self.on_checked(attempt, check)
             }
             (Phase::Gating(gating), Answer::GateEnded(end)) => self.on_gate_ended(gating, end),
+            (Phase::UndoingGates(attempt), Answer::GatesUndone) => self.on_gates_undone(attempt),
             (Phase::Comparing(judging), Answer::Compared(touched)) => {
                 self.on_compared(judging, touched)
             }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::records::counts::StoryCounts;
 use crate::records::event::{BudgetLimits, FailureKind, FinishChoice, Outcome, QuestionAsked};
 use crate::records::next::{self, NextStep};
-use crate::records::progress::{Doing, FlakyGate, Progress, StoryProgress};
+use crate::records::progress::{AttemptProgress, Doing, FlakyGate, Progress, StoryProgress};
 use crate::records::state::{Place, RunState};
 use crate::words::in_ms;
 use ralph_agents::agent_event::AgentEvent;
@@ -136,6 +136,12 @@ pub struct StoryStatus {
     /// Attempts that do not count: they used no retry, or came before the story got new ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncounted_attempts: Option<u32>,
+    /// The repair of the attempt, where there was one: its number, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<u32>,
+    /// How many repairs the attempt may have, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_repairs: Option<u32>,
 }
 
 /// What happens right now.
@@ -180,6 +186,10 @@ pub enum Activity {
         /// Until when.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         until: Timestamp,
+        /// The attempt that continues then, in its session and with its changes in the tree; none where
+        /// the next attempt starts then.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        continues: Option<AttemptNumber>,
     },
     /// The run waits for the answer to a question.
     AwaitingAnswer {
@@ -342,6 +352,7 @@ fn question(asked: &QuestionAsked) -> QuestionStatus {
 
 fn story(story: &StoryProgress) -> StoryStatus {
     let attempt = story.attempts.last();
+    let repair = attempt.and_then(AttemptProgress::repair);
     StoryStatus {
         id: story.id.clone(),
         title: story.title.clone(),
@@ -349,6 +360,8 @@ fn story(story: &StoryProgress) -> StoryStatus {
         attempt: attempt.map(|it| it.number),
         max_attempts: attempt.map(|it| it.tries.most + it.tries.uncounted),
         uncounted_attempts: attempt.map(|it| it.tries.uncounted).filter(|it| *it > 0),
+        repair: repair.map(|it| it.repair),
+        max_repairs: repair.map(|it| it.max_repairs),
     }
 }
 
@@ -374,9 +387,15 @@ fn activity(progress: &Progress) -> Option<Activity> {
             since: *since,
             says: progress.activity.as_ref().and_then(says),
         }),
-        Doing::Waiting { reason, until, .. } => Some(Activity::Waiting {
+        Doing::Waiting {
+            reason,
+            until,
+            continues,
+            ..
+        } => Some(Activity::Waiting {
             reason: reason.clone(),
             until: *until,
+            continues: *continues,
         }),
         Doing::AwaitingAnswer {
             question,

@@ -6,7 +6,7 @@
 //! | [`Opened`] | locked; an interrupted step may have left anything | `recover` |
 //! | [`Settled`] | nothing is interrupted; a run may be open at its checkpoint | `begin`, `resume`, `finish`, `carry_out`, `undo` |
 //! | [`AtCheckpoint`] | a run is open; what differs from the checkpoint is the user's or a gate's | `start_attempt`, `start_gate`, `start_review`, `start_reopening`, `leave`, `finish` |
-//! | [`Attempt`] | an agent may have changed anything; a recovery parks and undoes it | `start_round`, `save`, `park` |
+//! | [`Attempt`] | an agent may have changed anything; a recovery parks and undoes it | `end_gates`, `start_round`, `save`, `park` |
 //! | [`Parked`] | the attempt is in the vault; the tree is that of the attempt, or partly restored | `restore` |
 //! | [`GateOnCheckpoint`] | a gate or a reviewer may have changed anything; a recovery undoes that | `restore` |
 //! | [`Reopening`] | the boxes of a story are being opened; a recovery undoes that | `save` |
@@ -451,11 +451,18 @@ impl Session<Attempt> {
         Ok(changed)
     }
 
+    /// No further gate runs on the attempt as it is: undoes what they changed in the tree. What changes
+    /// from here on is part of the attempt.
+    pub fn end_gates(&mut self) -> Result<Vec<Notice>> {
+        let notices = self.undo_gate_changes()?;
+        self.state = Attempt::default();
+        Ok(notices)
+    }
+
     /// The session of the attempt's agent goes on in the tree as it is, without what gates changed
     /// in it.
     pub fn start_round(&mut self, attempt: &AttemptId, round: u32) -> Result<Vec<Notice>> {
-        let notices = self.undo_gate_changes()?;
-        self.state = Attempt::default();
+        let notices = self.end_gates()?;
         self.vault.round_started(attempt, round)?;
         Ok(notices)
     }

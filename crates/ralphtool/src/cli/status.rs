@@ -324,7 +324,7 @@ fn cost(status: &Status) -> Option<String> {
 fn attempt(status: &Status) -> Option<String> {
     let story = status.story.as_ref()?;
     let (number, most) = (story.attempt?, story.max_attempts?);
-    Some(match story.uncounted_attempts {
+    let attempt = match story.uncounted_attempts {
         None => format!("attempt {number} of {most}"),
         Some(earlier) => {
             let (tried, most) = (
@@ -333,7 +333,10 @@ fn attempt(status: &Status) -> Option<String> {
             );
             format!("attempt {number}, try {tried} of {most}")
         }
-    })
+    };
+    let repair = story.repair.zip(story.max_repairs);
+    let repair = repair.map(|(repair, most)| format!(", repair {repair} of {most}"));
+    Some(attempt + &repair.unwrap_or_default())
 }
 
 fn doing(status: &Status, now: Timestamp) -> Option<String> {
@@ -375,9 +378,15 @@ fn doing(status: &Status, now: Timestamp) -> Option<String> {
                 clean(question)
             )
         }
-        Activity::Waiting { reason, until } => {
+        Activity::Waiting {
+            reason,
+            until,
+            continues,
+        } => {
             let left = words::clock_between(now, *until);
-            format!("{left} to wait: {}", clean(reason))
+            let after = continues.map(|attempt| format!(", then attempt {attempt} continues"));
+            let after = after.unwrap_or_default();
+            format!("{left} to wait{after}: {}", clean(reason))
         }
     })
 }

@@ -44,8 +44,9 @@ fn totals(progress: &Progress) -> String {
     let mut facts = vec![
         figures.stories.in_full(),
         count(figures.attempts, "attempt"),
-        words::elapsed(words::millis(figures.time)),
     ];
+    facts.extend(words::repairs(figures.repairs));
+    facts.push(words::elapsed(words::millis(figures.time)));
     facts.extend(words::usage(&figures.usage));
     let unknown = progress.is_cost_missing();
     facts.extend(unknown.then(|| words::COST_UNKNOWN.to_owned()));

@@ -22,6 +22,9 @@ use ralph_run::settings::TamperCheck;
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 12;
 
+/// What becomes of an attempt that continues after a wait or a pause.
+const STAYS: &str = "its changes stay in the tree";
+
 /// How much a line matters, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
@@ -114,7 +117,8 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             headed(&head, &it.answer, Weight::Step, STRONG)
         }
         Event::AttemptContinued(it) => {
-            step(Style::new(), format!("attempt {} continues", it.attempt))
+            let text = format!("attempt {} continues in the same session", it.attempt);
+            step(Style::new(), text)
         }
         Event::Agent { agent, .. } => return agent_line(agent),
         Event::GateStarted(it) => {
@@ -139,10 +143,17 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
         Event::Reviewer { agent, .. } => return reviewer_line(agent),
         Event::ReviewFinished(it) => review_finished(it),
         Event::AttemptFailed(it) => attempt_failed(it),
-        Event::Waiting { reason, until, .. } => {
+        Event::Waiting {
+            reason,
+            until,
+            continues,
+            ..
+        } => {
             let left = words::elapsed(words::millis_between(record.at, *until));
             let text = format!("waiting {left}, until {until:.0}: {}", clean(reason));
-            alert(WARN, text)
+            let after =
+                continues.map(|attempt| format!("then attempt {attempt} continues; {STAYS}"));
+            alert(WARN, text).with(after.into_iter().collect())
         }
         Event::StoryCompleted(it) => story_completed(it),
         Event::StoryReopened {
@@ -156,13 +167,23 @@ pub(crate) fn of(record: &Record) -> Option<Line> {
             alert(BAD, format!("story {story} is reopened: {why}"))
         }
         Event::Requested { request } => step(WARN, words::request(*request)),
-        Event::Paused { story } => alert(
+        Event::Paused {
+            story,
+            continues: None,
+        } => alert(
             WARN,
             format!("paused before the next attempt at story {story}"),
         ),
+        Event::Paused {
+            story,
+            continues: Some(attempt),
+        } => {
+            let text = format!("paused during attempt {attempt} of story {story}; {STAYS}");
+            alert(WARN, text)
+        }
         Event::NoteAdded { text, story } => {
-            let whose = story.as_ref().map(|it| format!(" at story {it}"));
-            let head = format!("note for the next attempt{}: ", whose.unwrap_or_default());
+            let whose = story.as_ref().map(|it| format!(" of story {it}"));
+            let head = format!("note for the next prompt{}: ", whose.unwrap_or_default());
             headed(&head, text, Weight::Step, STRONG)
         }
         Event::NoteUnused {

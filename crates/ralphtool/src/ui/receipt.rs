@@ -107,6 +107,7 @@ fn write_story(page: &mut Page, story: &StoryReceipt) {
     let mut parts = vec![story_state(story)];
     if !story.attempts.is_empty() {
         parts.push(count(story.attempts.len(), "attempt"));
+        parts.extend(words::repairs(story.attempts.iter().map(repairs).sum()));
         parts.push(words::elapsed(story.duration_ms));
     }
     parts.extend(spending(&story.spending));

@@ -197,7 +197,7 @@ pub(crate) const fn request(request: Request) -> &'static str {
     match request {
         Request::Stop => "stopping: waiting for the agent to exit (Ctrl-C again kills it)",
         Request::StopNow => "stopping at once",
-        Request::Pause => "pausing before the next attempt",
+        Request::Pause => "pausing before the agent starts again",
         Request::GoOn => "continuing",
         Request::Skip => "skipping the story",
         Request::TryNow => "trying again without waiting",

@@ -11,36 +11,33 @@ use crate::bench::script::{
 use crate::sandbox::TASKS;
 use crate::trial::{FIRST, ONE_STORY, SECOND, Trial, good, mess};
 
-/// A limit is waited for with a clean tree, and uses no retry.
+/// A limit is waited for and uses no retry. The session goes on after it, in the tree as it is; an
+/// agent whose sessions are not continued starts over, with a clean tree.
 pub(crate) fn waits(cli: Cli) {
     let ends_in = match cli {
         // It reports only the minute, so the wait for a limit that ends soon may take that long.
         Cli::Codex => -120,
         Cli::Claude | Cli::Opencode | Cli::Gemini => 3,
     };
-    let first = [mess(), usage_limit(ends_in)];
-    let scripts = vec![Script::on(FIRST).attempt(first).attempt(good())];
-    let trial = Trial::with_account(cli, Account::Subscription, ONE_STORY, scripts);
+    let script = Script::on(FIRST);
+    let (script, course) = if Cli::CONTINUED.contains(&cli) {
+        let first = [call(write("story-1.txt", "half\n")), usage_limit(ends_in)];
+        let second = [
+            call(run("perl -pi -e s/half/work/ story-1.txt")),
+            complete(),
+        ];
+        let script = script.attempt(first).round(second);
+        (script, vec!["waiting", "attempt_continued"])
+    } else {
+        let script = script.attempt([mess(), usage_limit(ends_in)]);
+        let course = vec!["attempt_failed: limit", "waiting", "attempt_started"];
+        (script.attempt(good()), course)
+    };
+    let trial = Trial::with_account(cli, Account::Subscription, ONE_STORY, vec![script]);
     trial.run(&["loop", "c", "--max-retries", "0"], 0);
-    // The event of a failed attempt comes after its tree was restored; the wait comes later.
-    let told: Vec<String> = trial
-        .sandbox
-        .events()
-        .iter()
-        .filter_map(|event| match event["event"].as_str()? {
-            "attempt_failed" => Some(format!("failed: {}", event["kind"].as_str()?)),
-            name @ ("attempt_started" | "waiting" | "story_completed") => Some(name.to_owned()),
-            _ => None,
-        })
-        .collect();
-    let want = [
-        "attempt_started",
-        "failed: limit",
-        "waiting",
-        "attempt_started",
-        "story_completed",
-    ];
-    assert_eq!(told, want);
+    let course = [&["attempt_started"], &*course, &["story_completed"]].concat();
+    assert_eq!(trial.course(), course);
+    trial.every_token_counts_once();
     trial.one_story_is_done();
 }
 

@@ -11,6 +11,7 @@ mod sandbox;
 
 mod gate;
 mod limits;
+mod repairs;
 mod review;
 mod scripted;
 mod stories;
@@ -29,19 +30,55 @@ const THREADS: usize = 8;
 /// What may happen with an agent.
 type Case = fn(Cli);
 
-/// What is tried with every agent.
-const CASES: [(&str, Case); 11] = [
-    ("does_a_two_story_change", stories::does_two),
-    ("fails_and_is_told_why", stories::fails_and_is_told_why),
-    ("waits_for_a_limit_to_end", limits::waits),
-    ("is_not_logged_in", limits::is_not_logged_in),
-    ("has_no_such_model", limits::has_no_such_model),
-    ("hangs_and_is_stopped", trouble::hangs),
-    ("loses_ralphtool_in_mid_attempt", trouble::loses_ralphtool),
-    ("leaves_a_process_behind", trouble::leaves_a_process_behind),
-    ("runs_out_of_context", trouble::runs_out_of_context),
-    ("is_cut_off_in_mid_sentence", trouble::is_cut_off),
-    ("reviews_and_changes_nothing", review::reviews),
+/// What is tried, and with whom.
+const CASES: [(&str, &[Cli], Case); 15] = [
+    ("does_a_two_story_change", &Cli::ALL, stories::does_two),
+    (
+        "fails_and_is_told_why",
+        &Cli::ALL,
+        stories::fails_and_is_told_why,
+    ),
+    (
+        "repairs_its_work_in_one_session",
+        &Cli::CONTINUED,
+        repairs::in_one_session,
+    ),
+    (
+        "continues_after_an_outage",
+        &Cli::CONTINUED,
+        repairs::after_an_outage,
+    ),
+    (
+        "starts_over_when_its_session_is_lost",
+        &Cli::CONTINUED,
+        repairs::without_the_session,
+    ),
+    (
+        "starts_over_instead_of_repairing",
+        &[Cli::Gemini],
+        repairs::by_starting_over,
+    ),
+    ("waits_for_a_limit_to_end", &Cli::ALL, limits::waits),
+    ("is_not_logged_in", &Cli::ALL, limits::is_not_logged_in),
+    ("has_no_such_model", &Cli::ALL, limits::has_no_such_model),
+    ("hangs_and_is_stopped", &Cli::ALL, trouble::hangs),
+    (
+        "loses_ralphtool_in_mid_attempt",
+        &Cli::ALL,
+        trouble::loses_ralphtool,
+    ),
+    (
+        "leaves_a_process_behind",
+        &Cli::ALL,
+        trouble::leaves_a_process_behind,
+    ),
+    (
+        "runs_out_of_context",
+        &Cli::ALL,
+        trouble::runs_out_of_context,
+    ),
+    ("is_cut_off_in_mid_sentence", &Cli::ALL, trouble::is_cut_off),
+    ("reviews_and_changes_nothing", &Cli::ALL, review::reviews),
 ];
 
 /// A name, the agents that must be there, and what is tried with them.
@@ -62,9 +99,13 @@ const SPECIAL: [Special; 2] = [
 ];
 
 /// What is tried with the scripted model alone.
-const SCRIPTED: [(&str, fn()); 3] = [
+const SCRIPTED: [(&str, fn()); 4] = [
     ("asides_eat_no_steps", scripted::asides_eat_no_steps),
     ("a_session_is_an_attempt", scripted::a_session_is_an_attempt),
+    (
+        "a_continued_session_is_a_round",
+        scripted::a_continued_session_is_a_round,
+    ),
     (
         "a_conversation_that_begins_again_is_an_attempt",
         scripted::a_conversation_that_begins_again_is_an_attempt,
@@ -84,8 +125,8 @@ fn main() -> ExitCode {
             Ok(())
         }));
     }
-    for (name, case) in CASES {
-        for cli in Cli::ALL {
+    for (name, agents, case) in CASES {
+        for &cli in agents {
             let is_here = here.contains(&cli);
             let trial = Trial::test(format!("{}_{name}", cli.name()), move || {
                 if !is_here {

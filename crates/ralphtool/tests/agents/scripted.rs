@@ -117,3 +117,28 @@ pub(crate) fn a_conversation_that_begins_again_is_an_attempt() {
         [(1, 1), (1, 2), (2, 1), (3, 1)]
     );
 }
+
+/// A session that is continued is the same attempt, in its next round.
+pub(crate) fn a_continued_session_is_a_round() {
+    let script = Script::on("do A")
+        .attempt([say("first"), say("second")])
+        .round([complete()]);
+    let mut play = Play::new(vec![script]);
+    let again = "Nothing was undone: the files are as you left them.";
+    let places: Vec<_> = ["", "", again, again]
+        .into_iter()
+        .map(|later| {
+            let begun = Asked {
+                session: Some("one"),
+                ..BEGINS
+            };
+            let request = Request {
+                later: later.to_owned(),
+                ..begun.request()
+            };
+            let (served, _) = play.next(&request);
+            (served.attempt, served.round, served.step)
+        })
+        .collect();
+    assert_eq!(places, [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 1)]);
+}

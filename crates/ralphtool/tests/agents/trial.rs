@@ -3,7 +3,9 @@
 use std::process::Command;
 use std::time::Duration;
 
+use pretty_assertions::assert_eq;
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use crate::bench::cli::{Account, Cli, search_path};
 use crate::bench::script::{Step, call, complete, run, write};
@@ -70,6 +72,14 @@ impl Trial {
         }
     }
 
+    /// Adds tables to the settings.
+    pub(crate) fn add_settings(&self, tables: &str) {
+        let settings = self.sandbox.read("ralphtool.toml");
+        let settings = format!("{settings}{tables}");
+        self.sandbox.write("ralphtool.toml", &settings);
+        self.sandbox.git("commit -q -a -m settings");
+    }
+
     /// Adds a variable to what the user has set.
     pub(crate) fn set(&mut self, name: &'static str, value: &str) {
         self.variables.push((name, value.to_owned()));
@@ -96,7 +106,7 @@ impl Trial {
         let served = self.server.served();
         let calls: Vec<_> = served
             .iter()
-            .map(|served| (&served.word, served.attempt, served.step))
+            .map(|served| (&served.word, served.attempt, served.round, served.step))
             .collect();
         assert_eq!(
             output.code, code,
@@ -134,6 +144,32 @@ impl Trial {
         // Without this file system nothing is found, and nothing is claimed.
         let all = std::fs::read_dir("/proc").into_iter().flatten();
         all.filter_map(|entry| ours(entry.ok()?)).collect()
+    }
+
+    /// The events that say how the story went, with what failed.
+    pub(crate) fn course(&self) -> Vec<String> {
+        let told = |event: &Value| match event["event"].as_str()? {
+            name @ ("attempt_failed" | "repair_started") => {
+                Some(format!("{name}: {}", event["kind"].as_str()?))
+            }
+            name @ ("attempt_started" | "attempt_continued" | "waiting" | "story_completed") => {
+                Some(name.to_owned())
+            }
+            _ => None,
+        };
+        self.sandbox.events().iter().filter_map(told).collect()
+    }
+
+    /// What the story used, as it was recorded, is what the model was asked and answered.
+    #[track_caller]
+    pub(crate) fn every_token_counts_once(&self) {
+        let completed = self.sandbox.events_named("story_completed");
+        let usage = &completed[0]["usage"];
+        let (input, output) = self.server.tokens();
+        assert_eq!(
+            (&usage["input_tokens"], &usage["output_tokens"]),
+            (&json!(input), &json!(output))
+        );
     }
 
     /// The first story is done, and nothing but it.

@@ -11,6 +11,11 @@ use super::tools::{ToolCall, tool_call};
 /// How many characters come at a time: few, so that a promise never comes in one piece.
 const PIECE: usize = 7;
 
+/// What every question takes.
+pub(crate) const INPUT_TOKENS: usize = 1000;
+/// What every answer takes.
+pub(crate) const OUTPUT_TOKENS: usize = 20;
+
 /// What is answered to one request.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -48,8 +53,8 @@ impl Answer {
             thinking: turn.thinking.clone(),
             text,
             calls,
-            input_tokens: 1000,
-            output_tokens: 20,
+            input_tokens: INPUT_TOKENS,
+            output_tokens: OUTPUT_TOKENS,
         }
     }
 

@@ -36,6 +36,9 @@ impl Cli {
     /// All of them.
     pub(crate) const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Opencode, Self::Gemini];
 
+    /// Those whose sessions are continued.
+    pub(crate) const CONTINUED: [Self; 3] = [Self::Claude, Self::Codex, Self::Opencode];
+
     /// Its name, which is its program's too.
     pub(crate) fn name(self) -> &'static str {
         match self {

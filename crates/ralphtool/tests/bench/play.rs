@@ -1,5 +1,5 @@
 //! Which step of which script comes next: scripts are chosen by a word of the prompt, attempts
-//! are agent processes.
+//! are sessions of the agent, and rounds are the processes that continue one.
 
 use super::request::Request;
 use super::script::{Step, Turn, say};
@@ -7,13 +7,17 @@ use super::script::{Step, Turn, say};
 /// Stands in an answer for the key that the prompt of a review asks for.
 pub(crate) const KEY: &str = "KEY-OF-THE-REVIEW";
 
+/// What ralphtool says in every prompt that continues a session, and in no other.
+const CONTINUES: &str = "Nothing was undone: the files are as you left them";
+
 /// What the model does for prompts with a word.
 #[derive(Debug)]
 pub(crate) struct Script {
     /// The word, or words, the prompt must have.
     word: String,
-    /// The steps of each attempt. A further attempt does what the last one did.
-    attempts: Vec<Vec<Step>>,
+    /// The steps of each round of each attempt. A further attempt does what the last one did, and
+    /// so does a further round.
+    attempts: Vec<Vec<Vec<Step>>>,
 }
 
 impl Script {
@@ -28,7 +32,14 @@ impl Script {
     /// Adds the steps of one more attempt. An agent that asks on after its last step gets that
     /// one again.
     pub(crate) fn attempt(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
-        self.attempts.push(steps.into_iter().collect());
+        self.attempts.push(vec![steps.into_iter().collect()]);
+        self
+    }
+
+    /// Adds the steps of one more round of the last attempt, in which its session is continued.
+    pub(crate) fn round(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        let rounds = self.attempts.last_mut().unwrap();
+        rounds.push(steps.into_iter().collect());
         self
     }
 }
@@ -40,10 +51,16 @@ pub(crate) struct Served {
     pub(crate) word: String,
     /// The attempt, from 1.
     pub(crate) attempt: usize,
-    /// The step of the attempt, from 1.
+    /// The round of the attempt, from 1.
+    pub(crate) round: usize,
+    /// The step of the round, from 1.
     pub(crate) step: usize,
     /// What users said in the conversation.
     pub(crate) said: String,
+    /// The whole request.
+    pub(crate) body: String,
+    /// Whether it was answered.
+    pub(crate) is_answered: bool,
 }
 
 /// How far the process that was seen last has come with its script.
@@ -54,7 +71,9 @@ struct Progress {
     /// What distinguishes the process from others.
     session: Option<String>,
     opening: String,
-    /// How many steps it got.
+    /// The round it is in, from 1.
+    round: usize,
+    /// How many steps of the round it got.
     steps: usize,
 }
 
@@ -82,18 +101,27 @@ impl Play {
         let Some(script) = self.script(request) else {
             return aside(request, "The bench has no script for this prompt.");
         };
-        let process = self.process(script, request);
-        let Progress { attempt, steps, .. } = self.processes[process];
-        self.processes[process].steps += 1;
-        let all = self.steps(script, attempt);
-        let step = steps.min(all.len() - 1);
+        let place = self.process(script, request);
+        let said = request.opening.clone() + &request.later;
+        let process = &mut self.processes[place];
+        let round = said.matches(CONTINUES).count() + 1;
+        if round > process.round {
+            (process.round, process.steps) = (round, 0);
+        }
+        process.steps += 1;
+        let process = &self.processes[place];
+        let all = self.steps(process);
+        let step = process.steps.min(all.len());
         let served = Served {
             word: self.scripts[script].word.clone(),
-            attempt,
-            step: step + 1,
-            said: request.opening.clone() + &request.later,
+            attempt: process.attempt,
+            round: process.round,
+            step,
+            said,
+            body: request.body.clone(),
+            is_answered: all[step - 1].is_answer(),
         };
-        (served, with_key(&all[step], request))
+        (served, with_key(&all[step - 1], request))
     }
 
     /// The script of a request: that of its session, whose prompt may be gone when the agent has made
@@ -116,7 +144,7 @@ impl Play {
                 && (request.session.is_some() || process.opening == request.opening)
         });
         if let Some(known) = known
-            && (request.session.is_some() || self.goes_on(known, request))
+            && (request.session.is_some() || self.goes_on(&self.processes[known], request))
         {
             return known;
         }
@@ -127,6 +155,7 @@ impl Play {
             attempt: earlier + 1,
             session: request.session.clone(),
             opening: request.opening.clone(),
+            round: 1,
             steps: 0,
         });
         self.processes.len() - 1
@@ -134,21 +163,17 @@ impl Play {
 
     /// Whether a process without a name of its own goes on. A conversation that begins is a new
     /// process, unless an error is tried again and the script foresees that.
-    fn goes_on(&self, known: usize, request: &Request) -> bool {
-        let Progress {
-            script,
-            attempt,
-            steps,
-            ..
-        } = self.processes[known];
-        let all = self.steps(script, attempt);
+    fn goes_on(&self, known: &Progress, request: &Request) -> bool {
+        let (all, steps) = (self.steps(known), known.steps);
         let answered = steps.checked_sub(1).and_then(|last| all.get(last));
         request.answers > 0 || (steps < all.len() && !answered.is_some_and(Step::is_answer))
     }
 
-    fn steps(&self, script: usize, attempt: usize) -> &[Step] {
-        let attempts = &self.scripts[script].attempts;
-        &attempts[attempt.min(attempts.len()) - 1]
+    /// The steps of the round a process is in.
+    fn steps(&self, process: &Progress) -> &[Step] {
+        let attempts = &self.scripts[process.script].attempts;
+        let rounds = &attempts[process.attempt.min(attempts.len()) - 1];
+        &rounds[process.round.min(rounds.len()) - 1]
     }
 }
 
@@ -170,8 +195,11 @@ fn aside(request: &Request, text: &str) -> (Served, Step) {
     let served = Served {
         word: String::new(),
         attempt: 0,
+        round: 0,
         step: 0,
         said: request.opening.clone(),
+        body: request.body.clone(),
+        is_answered: true,
     };
     (served, say(text))
 }

@@ -45,6 +45,8 @@ pub(crate) struct Request {
     pub(crate) session: Option<String>,
     /// Everything that names the agent's folder: system texts.
     pub(crate) system: String,
+    /// All of it, as it was sent.
+    pub(crate) body: String,
 }
 
 impl Request {
@@ -54,6 +56,7 @@ impl Request {
             model: body["model"].as_str().unwrap_or_default().to_owned(),
             stream: body["stream"] == true,
             session: session(headers, body),
+            body: body.to_string(),
             ..Self::default()
         };
         match api {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use super::answer::{Answer, Event};
+use super::answer::{Answer, Event, INPUT_TOKENS, OUTPUT_TOKENS};
 use super::play::{Play, Script, Served};
 use super::request::{Api, Request};
 use super::script::{Moment, Refusal, Step, Turn};
@@ -109,6 +109,13 @@ impl Server {
         let served = self.served().into_iter();
         let of_script = served.filter(|served| served.word == word);
         of_script.map(|served| served.attempt).max().unwrap_or(0)
+    }
+
+    /// The tokens of all questions and answers so far, without what is in no script.
+    pub(crate) fn tokens(&self) -> (usize, usize) {
+        let served = self.served();
+        let answered = served.iter().filter(|served| served.is_answered).count();
+        (answered * INPUT_TOKENS, answered * OUTPUT_TOKENS)
     }
 
     /// Waits until a step of an attempt was asked for.

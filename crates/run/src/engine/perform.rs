@@ -71,6 +71,11 @@ impl Engine {
                 self.run_gate(ticket, request).await?;
                 return Ok(None);
             }
+            Step::UndoGates => {
+                let restored = self.session::<Attempt>()?.end_gates();
+                self.report_restore(restored).await?;
+                Answer::GatesUndone
+            }
             Step::CompareWithStart => self.compare_with_start()?,
             Step::Review(request) => self.start_review(ticket, request).await?,
             Step::Reopen(reopening) => self.reopen(reopening).await?,

@@ -9,7 +9,7 @@ use super::stories::Current;
 use super::verdict::AttemptFailure;
 use super::{Machine, Phase};
 use crate::records::event::{Event, Outcome};
-use ralph_base::ids::StoryId;
+use ralph_base::ids::{AttemptNumber, StoryId};
 
 /// What is held back.
 #[derive(Debug)]
@@ -27,6 +27,14 @@ impl Held {
             Self::Round(attempt) => &attempt.id.story,
         }
     }
+
+    /// The attempt whose tree and session are kept.
+    fn continues(&self) -> Option<AttemptNumber> {
+        match self {
+            Self::Attempt(_) => None,
+            Self::Round(attempt) => Some(attempt.id.attempt),
+        }
+    }
 }
 
 impl Machine {
@@ -34,6 +42,7 @@ impl Machine {
     pub(super) fn hold(&mut self, held: Held) -> Phase {
         self.announce(Event::Paused {
             story: held.story().clone(),
+            continues: held.continues(),
         });
         self.pending = None;
         Phase::Paused(held)
@@ -45,6 +54,7 @@ impl Machine {
             story: held.story().clone(),
             reason,
             until,
+            continues: held.continues(),
         });
         self.ask();
         self.wait_until_then(held, until)

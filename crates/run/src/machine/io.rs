@@ -68,6 +68,9 @@ pub enum Step {
     },
     /// Run a gate; answered by `GateEnded`.
     RunGate(GateRequest),
+    /// Undo what gates changed in the tree of an attempt, which stays as it is; answered by
+    /// `GatesUndone`.
+    UndoGates,
     /// Compare the checkpoint with where the run began; answered by `Compared`.
     CompareWithStart,
     /// Ask a reviewer; answered by `AgentStarted`, its life, and `ReviewEnded`.
@@ -200,6 +203,8 @@ pub enum Answer {
     StoryChecked(StoryCheck),
     /// The gate and everything it started are gone.
     GateEnded(GateEnd),
+    /// The tree of the attempt has nothing of what gates changed.
+    GatesUndone,
     /// Gates that have paths in which the checkpoint differs from where the run began, by their places
     /// in the policy.
     Compared(Vec<usize>),

@@ -553,6 +553,7 @@ impl World {
                 self.touched_by_all = touched.iter().copied().collect();
                 Input::Answer(ticket, Answer::Compared(touched))
             }
+            Effect::Step(_, Step::UndoGates) => Input::Answer(ticket, Answer::GatesUndone),
             Effect::Step(_, Step::RecallGates { .. }) => self.looked(pick),
             Effect::Step(_, Step::RunGate(request)) => self.gate(pick, request),
             Effect::Step(_, Step::Reopen(reopening)) => self.reopened(&reopening.story),
@@ -816,6 +817,9 @@ impl World {
                 assert_eq!(self.tree, tree);
                 assert!(request.whole || self.promised);
                 self.agent = Some(Life::default());
+            }
+            Effect::Step(_, Step::UndoGates) => {
+                assert!(nothing_runs && self.tree == Tree::Worked);
             }
             Effect::Step(_, Step::TickStory(_)) => self.accepted = true,
             Effect::Step(_, Step::Save(request)) => self.see_save(request),

@@ -109,7 +109,9 @@ impl Machine {
             return self.park(attempt, AttemptFailure::budget(used_up.reason), false);
         }
         if self.pause {
-            return self.hold(Held::Round(Box::new(attempt)));
+            // What the user edits during the pause must not pass for what gates changed.
+            self.request(Step::UndoGates);
+            return Phase::UndoingGates(Box::new(attempt));
         }
         let session = &mut attempt.session;
         session.earlier += 1;
@@ -132,6 +134,20 @@ impl Machine {
             continues,
         }));
         self.watch_agent(attempt)
+    }
+
+    /// The tree of an attempt is ready for a pause.
+    pub(super) fn on_gates_undone(&mut self, attempt: Box<Attempt>) -> Phase {
+        let held = Held::Round(attempt);
+        if self.stop.is_some() {
+            self.stop_held(held)
+        } else if self.skip {
+            self.skip_held(held)
+        } else if self.pause {
+            self.hold(held)
+        } else {
+            self.start_held(held)
+        }
     }
 
     /// The event that says a session goes on; none for the first round of an attempt.

@@ -119,6 +119,7 @@ impl Machine {
                     | Phase::Gating(_)
                     | Phase::RecallingGates(_)
                     | Phase::Checking(_)
+                    | Phase::UndoingGates(_)
                     | Phase::Parking(_)
                     | Phase::Restoring(..)
                     | Phase::Waiting(..)

@@ -107,12 +107,11 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// An agent process was started.
+    /// An attempt begins: its agent was started.
     AttemptStarted(AttemptStarted),
-    /// A check failed: the agent's session goes on in the same tree, to repair that.
+    /// A check failed: the agent's session continues in the same tree, to repair that.
     RepairStarted(RepairStarted),
-    /// A limit is over, or a question answered, that had interrupted the agent: its session goes on in
-    /// the same tree.
+    /// What interrupted the agent is over, a limit or a question: its session continues in the same tree.
     AttemptContinued(AttemptContinued),
     /// An agent asks a question that only the user can answer.
     QuestionAsked(QuestionAsked),
@@ -174,6 +173,10 @@ pub enum Event {
         /// Until when.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         until: Timestamp,
+        /// The attempt that continues then, in its session and with its changes in the tree; none where
+        /// the next attempt starts then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<AttemptNumber>,
     },
     /// A story is done and its checkpoint commit is written.
     StoryCompleted(StoryCompleted),
@@ -198,8 +201,12 @@ pub enum Event {
     },
     /// The run is paused until the user continues it.
     Paused {
-        /// The story whose next attempt waits.
+        /// The story.
         story: StoryId,
+        /// The attempt that continues then, in its session and with its changes in the tree; none where
+        /// the next attempt starts then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<AttemptNumber>,
     },
     /// The boxes of the current story have changed.
     TasksChanged {
@@ -208,7 +215,7 @@ pub enum Event {
         /// Its tasks and their boxes.
         tasks: Vec<TaskOutline>,
     },
-    /// The user left a note for the next attempt at a story.
+    /// The user left a note for the next prompt of a story: of an attempt or of a repair.
     NoteAdded {
         /// The user's words.
         text: String,
@@ -697,7 +704,7 @@ pub enum Request {
     Stop,
     /// Stop without waiting for the agent's grace period.
     StopNow,
-    /// Pause before the next attempt.
+    /// Pause before an agent starts again.
     Pause,
     /// Continue after a pause, or cancel the request for one.
     GoOn,

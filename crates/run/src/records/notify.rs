@@ -141,6 +141,7 @@ mod tests {
             story: StoryId("1".to_owned()),
             reason: "usage limit".to_owned(),
             until: jiff::Timestamp::UNIX_EPOCH,
+            continues: None,
         }
     }
 

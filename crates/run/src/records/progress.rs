@@ -176,18 +176,20 @@ impl Progress {
             Event::Reviewer { story, agent, .. } => self.on_reviewer(story, agent),
             Event::ReviewFinished(finished) => self.on_review_finished(finished),
             Event::AttemptFailed(failed) => self.on_attempt_failed(failed),
-            Event::Paused { story } => self.on_paused(story, at),
+            Event::Paused { story, continues } => self.on_paused(story, *continues, at),
             Event::NoteAdded { text, story } => self.notes.add(story.clone(), text.clone()),
             Event::TasksChanged { story, tasks } => self.on_tasks_changed(story, tasks),
             Event::Waiting {
                 story,
                 reason,
                 until,
+                continues,
             } => {
                 self.doing = Doing::Waiting {
                     story: story.clone(),
                     reason: reason.clone(),
                     until: *until,
+                    continues: *continues,
                 };
             }
             Event::StoryCompleted(completed) => self.on_story_completed(completed, at),
@@ -318,10 +320,11 @@ impl Progress {
     }
 
     /// The story's time stands still while no agent or gate works on it.
-    fn on_paused(&mut self, story: &StoryId, at: Timestamp) {
+    fn on_paused(&mut self, story: &StoryId, continues: Option<AttemptNumber>, at: Timestamp) {
         self.pausing = false;
         self.doing = Doing::Paused {
             story: story.clone(),
+            continues,
         };
         if let Some(progress) = self.story_mut(story) {
             progress.hold(at);
@@ -344,7 +347,7 @@ impl Progress {
     /// A pause that has not taken effect leaves what happens as it is: a wait goes on.
     fn on_go_on(&mut self, at: Timestamp) {
         self.pausing = false;
-        let Doing::Paused { story } = &self.doing else {
+        let Doing::Paused { story, .. } = &self.doing else {
             return;
         };
         let story = story.clone();

@@ -85,8 +85,12 @@ fn a_run_stands_where_journal_lock_and_records_say() {
         story: story(),
         reason: "limit".to_owned(),
         until: Timestamp::from_second(2_000).unwrap(),
+        continues: None,
     };
-    let paused = Event::Paused { story: story() };
+    let paused = Event::Paused {
+        story: story(),
+        continues: None,
+    };
     let stopped = || ended(Outcome::Stopped, 1);
     let done = || ended(Outcome::AllDone, 2);
     let keep = || finished(FinishChoice::Keep);

@@ -34,6 +34,8 @@ fn status(state: RunState) -> Status {
             attempt: Some(AttemptNumber(2)),
             max_attempts: Some(4),
             uncounted_attempts: None,
+            repair: None,
+            max_repairs: None,
         }),
         agent: Some("claude".to_owned()),
         model: Some("opus".to_owned()),
@@ -73,10 +75,15 @@ fn now() -> Zoned {
 fn status_is_a_page_or_one_line() {
     let mut text = String::new();
     let working = status(RunState::Running);
+    let mut repairing = status(RunState::Running);
+    if let Some(story) = &mut repairing.story {
+        (story.repair, story.max_repairs) = (Some(1), Some(2));
+    }
     let waiting = Status {
         doing: Some(Activity::Waiting {
             reason: "the 5-hour limit".to_owned(),
             until: at("15:00:00"),
+            continues: Some(AttemptNumber(2)),
         }),
         story: None,
         last_failure: None,
@@ -89,7 +96,8 @@ fn status_is_a_page_or_one_line() {
         headline: "stopped by you".to_owned(),
         ..status(RunState::Stopped)
     };
-    for status in [&working, &waiting, &stopped, &Status::nothing(None)] {
+    let nothing = Status::nothing(None);
+    for status in [&working, &repairing, &waiting, &stopped, &nothing] {
         text += &(lines(None, status).join("\n") + "\n");
         text += &(line(status, &now()) + "\n\n");
     }

@@ -399,7 +399,13 @@ fn a_pause_can_be_cancelled_before_and_after_it_takes_effect() {
     let request = TrustPrompt::Pause;
     stage.hear(1, Event::Requested { request });
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::GoOn));
-    stage.hear(1, Event::Paused { story: id("3") });
+    stage.hear(
+        1,
+        Event::Paused {
+            story: id("3"),
+            continues: None,
+        },
+    );
     assert_eq!(asked(&mut stage, "p"), command(UserCommand::GoOn));
     let request = TrustPrompt::GoOn;
     stage.hear(1, Event::Requested { request });
@@ -417,6 +423,7 @@ fn a_wait_can_be_ended() {
                 story: id("3"),
                 reason: "limit".to_owned(),
                 until: "2026-11-15T23:30:00Z".parse().unwrap(),
+                continues: None,
             },
         );
     assert_eq!(asked(&mut stage, "r"), command(UserCommand::TryNow));

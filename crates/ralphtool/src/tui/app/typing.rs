@@ -19,7 +19,7 @@ use ralph_run::records::progress::Doing;
 pub(crate) struct TypingLine {
     pub(crate) what: Typing,
     pub(crate) title: String,
-    /// The story that a note or an answer is for; none for the one of the next attempt.
+    /// The story that a note or an answer is for; none for the one of the next prompt.
     story: Option<StoryId>,
     /// The screen that it is about; another one is shown if a run has ended since.
     screen: Screen,
@@ -172,8 +172,8 @@ impl App {
             Typing::Note => {
                 let story = typing.story;
                 self.say(match &story {
-                    Some(story) => format!("note saved for the next attempt at story {story}"),
-                    None => "note saved for the next attempt".to_owned(),
+                    Some(story) => format!("note saved for the next prompt of story {story}"),
+                    None => "note saved for the next prompt".to_owned(),
                 });
                 self.request = Some(Request::Command(UserCommand::Note { story, text }));
             }

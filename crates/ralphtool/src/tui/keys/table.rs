@@ -63,10 +63,10 @@ pub(crate) const TABLE: &[Binding] = bindings! {
             at &[Completion];
         Reword [Char('w')] "w" "stay on the run's branch, story titles as commit subjects (asks)"
             ("titles") at &[Completion];
-        Pause [Char('p')] "p" "pause after this attempt, and continue" ("pause") at &[Run];
+        Pause [Char('p')] "p" "pause before the agent starts again, and continue" ("pause") at &[Run];
         Stop [Char('s')] "s" "stop the run (asks): the attempt is parked" ("stop") at &[Run];
         Skip [Char('x')] "x" "skip the story (asks)" ("skip") at &[Run];
-        Note [Char(':')] ":" "answer the question of the agent, or add a note for the next attempt"
+        Note [Char(':')] ":" "answer the question of the agent, or add a note for the next prompt"
             ("note") at &[Run];
         TryNow [Char('r')] "r" "while it waits for a limit: try now" ("try now") at &[Run];
     }

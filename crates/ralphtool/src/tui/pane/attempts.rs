@@ -7,10 +7,11 @@ use crate::tui::failure;
 use crate::tui::palette::{DIM, STRONG};
 use crate::tui::text_pane::Item;
 use crate::tui::wrap;
+use crate::ui::reason;
 use crate::ui::text::{clean, clean_lines};
 use crate::ui::words::{self, count};
 use ralph_base::ids::AttemptNumber;
-use ralph_run::records::event::{AttemptFailed, FailureKind};
+use ralph_run::records::event::{FailureKind, RepairStarted};
 use ralph_run::records::progress::{AttemptProgress, AttemptStanding, StoryProgress};
 
 /// How many rows of a reason are shown at least.
@@ -77,10 +78,15 @@ fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timest
         let facts = wrap::styled(format!("  {}", facts.join(" · ")), DIM);
         lines.extend(wrap::wrap(&facts, columns, 2));
     }
-    if let AttemptStanding::Failed(it) = &attempt.state {
-        // The hint and an empty line follow.
-        let room = rows.saturating_sub(lines.len() + 2).max(LEAST_REASON);
-        lines.extend(reason(it, columns, room));
+    lines.extend(repairs(attempt, columns));
+    // The hint and an empty line follow.
+    let room = rows.saturating_sub(lines.len() + 2).max(LEAST_REASON);
+    match (&attempt.state, attempt.repair()) {
+        (AttemptStanding::Failed(it), _) => {
+            lines.extend(reason(it.kind, &it.reason, columns, room));
+        }
+        (_, Some(it)) => lines.extend(reason(it.kind, &it.reason, columns, room)),
+        _ => {}
     }
     if is_over_without_success(&attempt.state) {
         let hint = wrap::styled("  Enter shows what it had changed", DIM);
@@ -90,11 +96,27 @@ fn lines(attempt: &AttemptProgress, (columns, rows): (usize, usize), now: Timest
     lines
 }
 
+/// What was repaired, a line each; of the repair at hand only its number, because its reason follows.
+fn repairs(attempt: &AttemptProgress, columns: usize) -> Vec<Line<'static>> {
+    let at_hand = attempt.repair().map(|it| it.repair);
+    let text = |it: &RepairStarted| {
+        let of = words::repair(it);
+        match at_hand {
+            Some(repair) if repair == it.repair => format!("  {of}:"),
+            _ => format!("  {of}: {}", reason::brief(it.kind, &it.reason)),
+        }
+    };
+    let lines = attempt.repairs.iter().map(text);
+    lines
+        .flat_map(|line| wrap::wrap(&Line::from(line), columns, 4))
+        .collect()
+}
+
 /// Why an attempt failed, in the given rows: the first line, which says what failed, and the end, which
 /// says why.
-fn reason(failed: &AttemptFailed, columns: usize, rows: usize) -> Vec<Line<'static>> {
+fn reason(kind: FailureKind, reason: &str, columns: usize, rows: usize) -> Vec<Line<'static>> {
     let wrapped = |text: &String| wrap::wrap(&Line::from(format!("  {text}")), columns, 2);
-    let mut lines: Vec<_> = clean_lines(&failed.reason).iter().map(wrapped).collect();
+    let mut lines: Vec<_> = clean_lines(reason).iter().map(wrapped).collect();
     let all: usize = lines.iter().map(Vec::len).sum();
     if all <= rows || lines.is_empty() {
         return lines.concat();
@@ -107,7 +129,7 @@ fn reason(failed: &AttemptFailed, columns: usize, rows: usize) -> Vec<Line<'stat
         fits
     });
     let left_out = lines.len() - fitting.count();
-    let all_of_it = match failed.kind {
+    let all_of_it = match kind {
         FailureKind::Gate => "; 4 shows all",
         _ => "",
     };

@@ -190,6 +190,7 @@ fn title(gate: &GateProgress, open: bool, now: Timestamp) -> Line<'static> {
         GateStanding::NotRun => ("·", format!("  {}", words::NOT_RUN), DIM),
     };
     let place = match gate.attempt {
+        Some(attempt) if gate.repair > 0 => format!("attempt {attempt}, repair {}", gate.repair),
         Some(attempt) => format!("attempt {attempt}"),
         None if gate.whole => "on the whole change".to_owned(),
         None => "on the checkpoint".to_owned(),

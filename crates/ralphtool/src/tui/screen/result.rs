@@ -11,6 +11,7 @@ use super::preview::stories;
 use super::run::{Run, RunMode};
 use super::story_table::StoryTable;
 use super::{alerts, change_of, draw_lines, flagged, range_of, title_of, totals, wrapped};
+use crate::tui::failure;
 use crate::tui::keys::Action;
 use crate::tui::message::{DiffId, Query, Request, Undone, Wheel};
 use crate::tui::palette::{ACTIVE, BAD, DIM, GOOD, KEY, NAME, STRONG, WARN};
@@ -24,9 +25,7 @@ use crate::ui::text::clean;
 use crate::ui::words;
 use ralph_plan::change::Change;
 use ralph_run::records::event::{FinishChoice, Finished, Outcome};
-use ralph_run::records::progress::{
-    AttemptStanding, GateStanding, Importance, Progress, StoryProgress,
-};
+use ralph_run::records::progress::{GateStanding, Importance, Progress, StoryProgress};
 use ralph_vault::diff::Diff;
 
 /// The tabs, in order.
@@ -430,16 +429,13 @@ fn receipt(progress: &Progress, columns: usize) -> Vec<Item> {
 
 fn story_receipt(story: &StoryProgress, table: &StoryTable<'_>, columns: usize) -> Item {
     let mut lines = vec![table.row(story)];
-    for attempt in &story.attempts {
-        if let AttemptStanding::Failed(failed) = &attempt.state {
-            let why = words::failure(failed.kind);
-            let text = format!("  attempt {}: {why}", attempt.number);
-            lines.push(wrap::styled(text, DIM));
-        }
+    let in_short = |kind, _: &str| words::failure(kind).to_owned();
+    let attempts = story.attempts.iter();
+    for failure in attempts.flat_map(|it| failure::all_of(it, in_short)) {
+        lines.push(wrap::styled(format!("  {failure}"), DIM));
     }
     let mut gates = Vec::new();
-    let last = story.attempts.last();
-    for gate in last.into_iter().flat_map(|it| story.gates_of(it.number)) {
+    for gate in story.last_gates() {
         let (mark, style) = match gate.standing() {
             GateStanding::Passed => ("✓", GOOD),
             GateStanding::Flaky => ("✓", WARN),

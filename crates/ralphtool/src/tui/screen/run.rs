@@ -25,8 +25,9 @@ use crate::tui::pane::log::LogPane;
 use crate::tui::step::Step;
 use crate::tui::text_pane::{TextPane, scrolled};
 use crate::tui::wrap;
+use crate::ui::words;
 use ralph_base::ids::{AttemptId, AttemptNumber, StoryId};
-use ralph_run::records::event::{AttemptStarted, Event, FailureKind, Record};
+use ralph_run::records::event::{Event, FailureKind, Record};
 use ralph_run::records::progress::{
     AttemptProgress, AttemptStanding, Doing, NO_GATES, Progress, StoryProgress, StoryStanding,
 };
@@ -147,15 +148,20 @@ impl Run {
 
     /// Applies a record; returns what the user should be told at once.
     pub(crate) fn apply(&mut self, record: &Record) -> Option<String> {
-        let notice = match &record.event {
-            Event::AttemptStarted(started) => self.notes_for(started),
+        let starts = match &record.event {
+            Event::AttemptStarted(it) => Some((&it.story, format!("attempt {}", it.attempt))),
+            Event::AttemptContinued(it) => Some((&it.story, format!("attempt {}", it.attempt))),
+            Event::RepairStarted(it) => Some((&it.story, words::repair(it))),
             _ => None,
         };
+        let starts = starts.as_ref();
+        let notice = starts.and_then(|(story, what)| self.notes_for(story, what));
         self.progress.apply(record);
-        if matches!(
+        let is_heard = matches!(
             record.event,
-            Event::AttemptStarted(_) | Event::Agent { .. } | Event::TasksChanged { .. }
-        ) {
+            Event::Agent { .. } | Event::TasksChanged { .. }
+        );
+        if is_heard || starts.is_some() {
             self.heard_at = Some(record.at);
         }
         self.log.apply(record);
@@ -185,17 +191,16 @@ impl Run {
         notice
     }
 
-    /// Says that an attempt got the notes that waited for it.
-    fn notes_for(&self, started: &AttemptStarted) -> Option<String> {
+    /// Says that an attempt or a repair got the notes that waited for it.
+    fn notes_for(&self, story: &StoryId, what: &str) -> Option<String> {
         let waiting = self.progress.notes.waiting();
-        let is_meant = |story: Option<&StoryId>| story.is_none_or(|it| *it == started.story);
+        let is_meant = |meant: Option<&StoryId>| meant.is_none_or(|it| it == story);
         let notes = match waiting.filter(|note| is_meant(note.story)).count() {
             0 => return None,
             1 => "your note".to_owned(),
             count => format!("your {count} notes"),
         };
-        let (story, attempt) = (&started.story, started.attempt);
-        Some(format!("attempt {attempt} at story {story} got {notes}"))
+        Some(format!("{what} at story {story} got {notes}"))
     }
 
     fn go_to_live(&mut self) {
@@ -235,7 +240,7 @@ impl Run {
         }
     }
 
-    /// Why the attempt before the one that is shown failed.
+    /// What the agent is to repair, or why the attempt before the one that is shown failed.
     fn failure_before(&self) -> Option<Failure<'_>> {
         failure::before(self.story()?, self.shown_attempt()?)
     }

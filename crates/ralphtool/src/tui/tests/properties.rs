@@ -113,7 +113,10 @@ fn records() -> Vec<Event> {
         ended(Outcome::AllDone, 5),
         ended(Outcome::Stopped, 2),
         finished(FinishChoice::Keep),
-        Event::Paused { story: id("2") },
+        Event::Paused {
+            story: id("2"),
+            continues: None,
+        },
         Event::NoteAdded {
             text: "\u{7}".to_owned(),
             story: Some(id("2")),
@@ -131,6 +134,7 @@ fn records() -> Vec<Event> {
             story: id("2"),
             reason: "limit".to_owned(),
             until: "1970-01-01T00:00:00Z".parse().unwrap(),
+            continues: None,
         },
         Event::StorySkipped {
             story: id("9"),

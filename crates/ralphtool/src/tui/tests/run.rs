@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::Stage;
+use super::story::repair as repaired;
 use super::story::{at_work, gate_ended, story};
 use super::story::{attempt, completed, ended, failed, finished, gate, red, speaks, working};
 use crate::tui::screen::run::RunMode;
 use crate::ui::plain::script::{id, review_finished, review_started};
 use ralph_agents::agent_event::AgentEvent;
+use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::{
     Event, FailureKind, FinishChoice, GateResult, Outcome, Request, RunStarted, StoryCompleted,
     StoryStarted,
@@ -25,6 +27,10 @@ super::scenes!(
         agent_focused,
         retry,
         retry_after_a_crash,
+        repair,
+        repair_in_the_attempts,
+        repair_in_the_gates,
+        repair_done,
         zoomed,
         ungated,
         tool_expanded,
@@ -47,7 +53,9 @@ super::scenes!(
         no_gates,
         log,
         waiting,
+        waiting_in_the_attempt,
         paused,
+        paused_in_the_attempt,
         pausing,
         stopping,
         skipping,
@@ -129,6 +137,41 @@ fn retry_after_a_crash(stage: &mut Stage) {
         )
         .hear(1, attempt("3", 2))
         .wait(5);
+}
+
+/// The second repair of an attempt, after a gate was red twice.
+fn repair(stage: &mut Stage) {
+    working(stage);
+    let red = |tail: &str| GateResult::Failed {
+        how: "exit code 101".to_owned(),
+        tail: tail.to_owned(),
+        cannot_run: false,
+    };
+    let (first, second) = ("2 of 9 tests failed", "1 of 9 tests failed");
+    stage
+        .hear(1, gate("3", "tests", "3.1-1", false))
+        .hear(9, gate_ended("3", "tests", false, red(first)))
+        .hear(1, repaired("3", 1, 1, first))
+        .hear(30, gate("3", "tests", "3.1-1-repair-1", false))
+        .hear(9, gate_ended("3", "tests", false, red(second)))
+        .hear(1, repaired("3", 1, 2, second))
+        .wait(7);
+}
+
+fn repair_in_the_attempts(stage: &mut Stage) {
+    repair(stage);
+    stage.keys("3");
+}
+
+fn repair_in_the_gates(stage: &mut Stage) {
+    repair(stage);
+    stage.keys("4");
+}
+
+/// What was repaired stays in view when the attempt is over.
+fn repair_done(stage: &mut Stage) {
+    repair(stage);
+    stage.hear(20, completed_third()).keys("3");
 }
 
 fn zoomed(stage: &mut Stage) {
@@ -326,9 +369,37 @@ fn waiting(stage: &mut Stage) {
                 story: id("3"),
                 reason: "usage limit reached, resets at 23:30".to_owned(),
                 until,
+                continues: None,
             },
         )
         .wait(61);
+}
+
+/// A limit interrupts an attempt, whose session goes on after it.
+fn waiting_in_the_attempt(stage: &mut Stage) {
+    working(stage);
+    stage
+        .hear(
+            1,
+            Event::Waiting {
+                story: id("3"),
+                reason: "usage limit reached, resets at 23:30".to_owned(),
+                until: "2026-11-15T23:30:00Z".parse().unwrap(),
+                continues: Some(AttemptNumber(1)),
+            },
+        )
+        .keys("5")
+        .wait(61);
+}
+
+fn paused_in_the_attempt(stage: &mut Stage) {
+    pausing(stage);
+    let story = id("3");
+    let continues = Some(AttemptNumber(1));
+    stage
+        .hear(30, Event::Paused { story, continues })
+        .keys("5")
+        .wait(5);
 }
 
 fn asked(stage: &mut Stage, request: Request) {
@@ -340,7 +411,13 @@ fn paused(stage: &mut Stage) {
     pausing(stage);
     stage
         .hear(30, failed("3", 1, FailureKind::Failed, "no database"))
-        .hear(0, Event::Paused { story: id("3") })
+        .hear(
+            0,
+            Event::Paused {
+                story: id("3"),
+                continues: None,
+            },
+        )
         .wait(5);
 }
 
@@ -384,7 +461,8 @@ fn checking(stage: &mut Stage) {
     stage.hear(1, completed_third());
 }
 
-fn completed_third() -> Event {
+/// The third story is complete, which the first attempt did.
+pub(super) fn completed_third() -> Event {
     match completed() {
         Event::StoryCompleted(StoryCompleted {
             attempts,

@@ -4,10 +4,11 @@ use pretty_assertions::assert_eq;
 use ratatui::crossterm::event::KeyCode;
 
 use super::found::last_runs;
+use super::run::completed_third;
 use super::stage::Stage;
 use super::story::{
-    attempt, completed, ended, failed, finished, gate, gate_ended, red, retried, second_try,
-    speaks, started, story, third_attempt, working,
+    attempt, completed, ended, failed, finished, gate, gate_ended, red, repair, retried,
+    second_try, speaks, started, story, third_attempt, working,
 };
 use crate::tui::message::{Answer, FileWindow};
 use crate::tui::screen::run::RunMode;
@@ -111,7 +112,13 @@ fn a_paused_run_offers_to_resume_and_expects_no_end() {
     assert!(line(&mut stage, "? help").starts_with("p resume"));
     stage
         .hear(1, failed("3", 1, FailureKind::Failed, "no database"))
-        .hear(0, Event::Paused { story: id("3") });
+        .hear(
+            0,
+            Event::Paused {
+                story: id("3"),
+                continues: None,
+            },
+        );
     let clock = |stage: &mut Stage| {
         let row = line(stage, "● 3 Tell");
         row.split('│').next().map(str::to_owned)
@@ -142,10 +149,13 @@ fn a_wait_is_shown_and_can_be_ended_after_a_pause_was_taken_back() {
                 story: id("3"),
                 reason: "usage limit reached".to_owned(),
                 until: "2026-11-16T03:00:00Z".parse().unwrap(),
+                continues: None,
             },
         )
         .hear(1, ask(Request::Pause));
-    assert!(line(&mut stage, "⏳").starts_with("pauses before the next attempt · ⏳ until 03:00"));
+    assert!(
+        line(&mut stage, "⏳").starts_with("pauses before the agent starts again · ⏳ until 03:00")
+    );
     stage.hear(1, ask(Request::GoOn));
     assert!(line(&mut stage, "⏳").starts_with("⏳ until 03:00"));
     assert!(line(&mut stage, "? help").contains("r try now"));
@@ -348,7 +358,7 @@ fn the_user_sees_which_attempt_got_a_note() {
         story: Some(id(story)),
     };
     stage.hear(1, note("3"));
-    assert!(line(&mut stage, "● story 3").contains("1 note for the next attempt at story 3"));
+    assert!(line(&mut stage, "● story 3").contains("1 note for the next prompt of story 3"));
     stage
         .hear(1, failed("3", 1, FailureKind::Failed, "no database"))
         .hear(1, attempt("3", 2));
@@ -357,6 +367,45 @@ fn the_user_sees_which_attempt_got_a_note() {
         Some("attempt 2 at story 3 got your note")
     );
     assert!(!line(&mut stage, "● story 3").contains("note"));
+    stage.hear(1, note("3")).hear(1, repair("3", 2, 1, "boom"));
+    let notice = stage.app.notice();
+    assert_eq!(notice, Some("repair 1/2 at story 3 got your note"));
+}
+
+#[test]
+fn the_end_of_a_run_says_what_was_repaired_and_what_the_gates_said_last() {
+    let mut stage = at_work((120, 40));
+    let passed = GateResult::Passed;
+    stage
+        .hear(1, gate("3", "tests", "3.1-1", false))
+        .hear(12, gate_ended("3", "tests", false, red()))
+        .hear(1, repair("3", 1, 1, "boom"))
+        .hear(30, gate("3", "tests", "3.1-1-repair-1", false))
+        .hear(12, gate_ended("3", "tests", false, passed))
+        .hear(1, completed_third())
+        .hear(1, ended(Outcome::StoryDone { story: None }, 3));
+    let review = stage.text();
+    let what = "attempt 1, repair 1/2: gate `tests`, exit code 101: boom";
+    assert!(review.contains(what), "{review}");
+    assert!(review.contains("4 attempts · 1 repair · "), "{review}");
+    stage.wait(1);
+    stage.keys("by").hear(1, finished(FinishChoice::Keep));
+    stage.keys("3");
+    let receipt = stage.text();
+    assert!(
+        receipt.contains("attempt 1, repair 1/2: a gate failed"),
+        "{receipt}"
+    );
+    assert!(!receipt.contains("✗ tests"), "{receipt}");
+}
+
+#[test]
+fn an_agent_is_not_called_silent_at_the_start_of_a_repair() {
+    let mut stage = at_work((80, 24));
+    stage.wait(600);
+    assert!(line(&mut stage, "● story 3").contains("silent for"));
+    stage.hear(1, repair("3", 1, 1, "boom"));
+    assert!(!stage.text().contains("silent for"));
 }
 
 #[test]

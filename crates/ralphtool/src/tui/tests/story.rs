@@ -12,8 +12,8 @@ use ralph_plan::tasks::TaskState;
 use ralph_run::policy::roster::Choice;
 use ralph_run::records::event::{
     AttemptFailed, AttemptStarted, BudgetLimits, Event, FailedStory, FailureKind, FinishChoice,
-    Finished, GateFinished, GateResult, GateRetried, GateStarted, Outcome, RunEnded, RunStarted,
-    StoryCompleted, StoryExhausted, StoryOutline, StoryStarted, TaskOutline,
+    Finished, GateFinished, GateResult, GateRetried, GateStarted, Outcome, RepairStarted, RunEnded,
+    RunStarted, StoryCompleted, StoryExhausted, StoryOutline, StoryStarted, TaskOutline,
 };
 
 /// The folder of an attempt.
@@ -148,6 +148,19 @@ pub(in crate::tui) fn failed(story: &str, attempt: u32, kind: FailureKind, reaso
         duration_ms: 192_000,
         usage: usage(45_000, 0.42),
         repairs: 0,
+    })
+}
+
+/// The agent of the attempt is to repair what the gate `tests` found.
+pub(in crate::tui) fn repair(story: &str, attempt: u32, repair: u32, tail: &str) -> Event {
+    Event::RepairStarted(RepairStarted {
+        story: id(story),
+        attempt: AttemptNumber(attempt),
+        repair,
+        max_repairs: 2,
+        kind: FailureKind::Gate,
+        gate: Some("tests".to_owned()),
+        reason: format!("gate `tests` failed: exit code 101\n{tail}"),
     })
 }
 

@@ -349,6 +349,7 @@ fn third_attempt(script: &mut Script) {
                 story: id("2"),
                 reason: "usage limit reached".to_owned(),
                 until: resets,
+                continues: None,
             },
         )
         .asked(Request::TryNow)
@@ -362,7 +363,13 @@ fn third_attempt(script: &mut Script) {
             },
         )
         .asked(Request::Pause)
-        .then(1, Event::Paused { story: id("2") })
+        .then(
+            1,
+            Event::Paused {
+                story: id("2"),
+                continues: None,
+            },
+        )
         .then(
             1,
             Event::NoteAdded {

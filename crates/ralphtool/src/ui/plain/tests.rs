@@ -2,8 +2,10 @@
 
 use super::script::{self, Script, Sink, completed, ended, id, started};
 use super::*;
+use ralph_base::ids::AttemptNumber;
 use ralph_run::records::event::{
-    Event, FailedStory, FailureKind, FinishChoice, Finished, Outcome, Request,
+    AttemptContinued, Event, FailedStory, FailureKind, FinishChoice, Finished, Outcome,
+    RepairStarted, Request,
 };
 
 fn options(screen: Screen, paint: Paint, verbosity: Verbosity) -> PlainOptions {
@@ -120,6 +122,7 @@ fn the_live_line_shows_a_wait_until_it_ends() {
             story: id("2"),
             reason: "usage limit reached".to_owned(),
             until,
+            continues: None,
         },
     );
     for request in [Request::Pause, Request::GoOn] {
@@ -139,6 +142,64 @@ fn the_live_line_shows_a_wait_until_it_ends() {
         status.apply(&record);
     }
     assert_eq!(status.line(now, 120), None);
+}
+
+#[test]
+fn the_log_says_when_and_why_a_session_continues() {
+    let (story, attempt) = (id("2"), AttemptNumber(1));
+    let mut script = Script::new();
+    script
+        .then(0, started())
+        .attempt(1)
+        .then(
+            1,
+            Event::RepairStarted(RepairStarted {
+                story: story.clone(),
+                attempt,
+                repair: 1,
+                max_repairs: 2,
+                kind: FailureKind::Gate,
+                gate: Some("tests".to_owned()),
+                reason: "gate `tests` failed: exit code 1\n1 of 9 failed".to_owned(),
+            }),
+        )
+        .then(
+            9,
+            Event::Waiting {
+                story: story.clone(),
+                reason: "usage limit reached".to_owned(),
+                until: "2026-11-15T22:30:00Z".parse().unwrap(),
+                continues: Some(attempt),
+            },
+        )
+        .then(
+            9,
+            Event::Paused {
+                story: story.clone(),
+                continues: Some(attempt),
+            },
+        )
+        .then(
+            9,
+            Event::AttemptContinued(AttemptContinued { story, attempt }),
+        );
+    let records = script.records();
+    let normal = options(Screen::Pipe, Paint::Plain, Verbosity::Normal);
+    insta::assert_snapshot!(log(&records, normal));
+    let mut status = Status::new();
+    let mut lines = vec![];
+    for record in &records {
+        status.apply(record);
+        lines.extend(status.line(record.at + SignedDuration::from_secs(7), 120));
+    }
+    let want = [
+        "attempt 1/4 · 7s",
+        "repair 1/2 · 7s",
+        "waiting, 30m42s left",
+        "paused · 7s",
+        "attempt 1 · 7s",
+    ];
+    assert_eq!(lines, want);
 }
 
 #[test]

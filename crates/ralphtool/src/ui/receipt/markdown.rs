@@ -170,19 +170,23 @@ fn bottom(receipt: &Receipt) -> String {
 fn row(story: &StoryReceipt) -> String {
     let last = story.attempts.last();
     // What the gates said after the last repair.
-    let repairs = last.map_or(0, repairs);
+    let last_repair = last.map_or(0, repairs);
     let gates = last.into_iter().flat_map(|it| &it.gates);
     let gates: Vec<String> = gates
-        .filter(|gate| gate.repair == repairs)
+        .filter(|gate| gate.repair == last_repair)
         .map(|gate| format!("{}: {}", clean(&gate.name), verdict(gate)))
         .collect();
     let commit = story.commits.iter().rfind(|it| !it.superseded);
     let dash = || "–".to_owned();
     let time = (!story.attempts.is_empty()).then(|| words::elapsed(story.duration_ms));
+    let attempts = words::with_repairs(
+        u32::try_from(story.attempts.len()).unwrap_or(u32::MAX),
+        story.attempts.iter().map(repairs).sum(),
+    );
     let cells = [
         inline(&format!("{} {}", story.id, story.title), TITLE),
         inline(&story_state(story), LINE),
-        story.attempts.len().to_string(),
+        attempts,
         time.unwrap_or_else(dash),
         tokens(&story.spending, "").unwrap_or_else(dash),
         cost(&story.spending).map_or_else(dash, |it| inline(&it, LINE)),

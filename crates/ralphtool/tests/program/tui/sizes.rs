@@ -49,13 +49,13 @@ fn every_size_has_its_layout() {
         (requests.len() == 1).then_some(())
     });
     terminal.resize(24, 80);
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     terminal.waits_until(|screen| {
         screen.lines().count() == 24 && screen.contains("│ Words of an agent")
     });
     assert!(terminal.find("ralphtool needs").is_none());
     terminal.keys("p");
-    terminal.waits_for_no("pauses after this attempt");
+    terminal.waits_for_no("pauses before the agent starts again");
     release(&sandbox, "go");
     terminal.waits_for("stay on ralph/c, one commit per story");
     terminal.resize(12, 40);

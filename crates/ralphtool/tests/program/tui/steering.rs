@@ -4,6 +4,7 @@ use std::fs;
 
 use pretty_assertions::assert_eq;
 
+use crate::repairs::in_sessions;
 use crate::sandbox::{GOOD, Sandbox, there, until};
 use crate::terminal::{Key, Terminal};
 use crate::tui::stage::{CLAUDE, all_ticked, chooses, ends, leaves, open, open_at_work, release};
@@ -42,7 +43,7 @@ fn a_paused_run_starts_nothing_until_it_continues() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     release(&sandbox, "go");
     terminal.waits_for("‖ paused");
     assert_eq!(began(&sandbox), ["1.1"]);
@@ -59,9 +60,9 @@ fn a_pause_can_be_cancelled_before_it_begins() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     terminal.keys("p");
-    terminal.waits_for_no("pauses after this attempt");
+    terminal.waits_for_no("pauses before the agent starts again");
     release(&sandbox, "go");
     cleans_up(terminal, 0);
     assert_eq!(sandbox.tasks_now(), all_ticked());
@@ -73,7 +74,7 @@ fn a_paused_run_can_be_stopped() {
     sandbox.agent(&format!("{WAITS}{GOOD}"));
     let mut terminal = open_at_work(&sandbox);
     terminal.keys("p");
-    terminal.waits_for("pauses after this attempt");
+    terminal.waits_for("pauses before the agent starts again");
     release(&sandbox, "go");
     terminal.waits_for("‖ paused");
     terminal.keys("s");
@@ -83,6 +84,29 @@ fn a_paused_run_can_be_stopped() {
     leaves(&mut terminal, 130);
     assert_eq!(began(&sandbox), ["1.1"]);
     assert_eq!(sandbox.commits().len(), 2);
+}
+
+#[test]
+fn what_the_user_edits_during_a_pause_before_a_repair_stays() {
+    let gate = "[[gate]]\nname = \"tests\"\nrun = \"touch built; cat story-1.txt; grep -q fixed story-1.txt\"\nbaseline = false\n";
+    let script = r#"
+echo work >> "story-$RALPHTOOL_STORY.txt"
+[ "$1" = first ] && { touch "$root/here"; wait_for "$root/go"; }
+tick "$RALPHTOOL_STORY"; complete
+"#;
+    let sandbox = in_sessions("max_retries = 0", gate, script);
+    let terminal = open_at_work(&sandbox);
+    terminal.keys("p");
+    terminal.waits_for("pauses before the agent starts again");
+    release(&sandbox, "go");
+    terminal.waits_for("‖ paused during attempt 1 of story 1");
+    assert!(!sandbox.exists("built"), "what the gate made is gone");
+    sandbox.write("story-1.txt", "fixed\n");
+    sandbox.write("mine.txt", "mine\n");
+    terminal.keys("p");
+    cleans_up(terminal, 0);
+    assert_eq!(sandbox.read("story-1.txt"), "fixed\nwork\n");
+    assert_eq!(sandbox.read("mine.txt"), "mine\n");
 }
 
 #[test]
@@ -128,7 +152,7 @@ fn a_note_reaches_the_next_attempt() {
     terminal.paste(", and\nthe pasted rest");
     terminal.waits_for("pasted rest");
     terminal.key(Key::Enter);
-    terminal.waits_for("1 note for the next attempt");
+    terminal.waits_for("1 note for the next prompt");
     assert!(!terminal.cursor_visible());
     release(&sandbox, "go");
     cleans_up(terminal, 0);
@@ -153,7 +177,7 @@ fn a_note_for_a_story_that_succeeds_reaches_no_other_story() {
     terminal.keys(":do not touch the command line");
     terminal.waits_for("note for story 1: do not touch the command line");
     terminal.key(Key::Enter);
-    terminal.waits_for("1 note for the next attempt");
+    terminal.waits_for("1 note for the next prompt");
     release(&sandbox, "go");
     terminal.waits_for("note for story 1 was not used: the story is done");
     release(&sandbox, "later");

@@ -22,6 +22,7 @@ fn waiting(until: Timestamp) -> Effect {
         story: id("1"),
         reason: "usage limit reached".to_owned(),
         until,
+        continues: None,
     })
 }
 

@@ -281,6 +281,7 @@ fn a_limit_keeps_tree_and_session_and_the_session_goes_on_after_it() {
                 story: id("1"),
                 reason: "usage limit reached".to_owned(),
                 until,
+                continues: Some(AttemptNumber(1)),
             }),
             Effect::SetTimerAt {
                 timer: wait,
@@ -352,18 +353,47 @@ fn a_stop_or_a_skip_while_a_session_waits_parks_the_attempt() {
     }
 }
 
+fn gates_undone(ticket: Ticket) -> Input {
+    Input::Answer(ticket, Answer::GatesUndone)
+}
+
+#[test]
+fn a_stop_or_a_skip_just_before_a_pause_parks_the_attempt() {
+    for (command, kind) in [
+        (UserCommand::Stop, FailureKind::Stopped),
+        (UserCommand::Skip, FailureKind::Skipped),
+    ] {
+        let mut script = Script::working(with_gate());
+        script.ask_for(UserCommand::Pause);
+        script.give_all(&[promised_in_session, checked, gate_red]);
+        script.ask_for(command);
+        let effects = script.give(gates_undone);
+        let Some(Effect::Step(_, Step::Park(setback))) = effects.last() else {
+            panic!("{effects:#?}");
+        };
+        assert_eq!((setback.kind, setback.uses_retry), (kind, false));
+    }
+}
+
 #[test]
 fn a_pause_holds_a_repair_back() {
     let mut script = Script::working(with_gate());
     script.ask_for(UserCommand::Pause);
     script.give_all(&[promised_in_session, checked]);
     let effects = script.give(gate_red);
-    assert_eq!(effects[1..], [say(Event::Paused { story: id("1") })]);
+    assert_eq!(effects[1..], [Effect::Step(Ticket(6), Step::UndoGates)]);
+    assert_eq!(
+        script.give(gates_undone),
+        [say(Event::Paused {
+            story: id("1"),
+            continues: Some(AttemptNumber(1))
+        })]
+    );
     assert_eq!(
         script.ask_for(UserCommand::GoOn),
         [
             requested(Request::GoOn),
-            round(6, 2, Message::Repair(RED.to_owned()))
+            round(7, 2, Message::Repair(RED.to_owned()))
         ]
     );
 }

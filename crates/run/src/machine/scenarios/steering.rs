@@ -22,7 +22,10 @@ fn ask() -> Policy {
 }
 
 fn paused() -> Effect {
-    say(Event::Paused { story: id("1") })
+    say(Event::Paused {
+        story: id("1"),
+        continues: None,
+    })
 }
 
 fn story_skipped(story: &str) -> Effect {

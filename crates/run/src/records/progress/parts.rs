@@ -179,7 +179,7 @@ impl StoryProgress {
     }
 
     /// The gates that judged the work of its last attempt as it is, after all repairs.
-    pub(super) fn last_gates(&self) -> impl Iterator<Item = &GateProgress> {
+    pub fn last_gates(&self) -> impl Iterator<Item = &GateProgress> {
         let last = self.attempts.last();
         let last = last.map(|it| (it.number, it.repairs()));
         self.gates
@@ -293,6 +293,12 @@ pub struct AttemptProgress {
 }
 
 impl AttemptProgress {
+    /// The repair it is at; none before its first, and once it is over.
+    pub fn repair(&self) -> Option<&RepairStarted> {
+        let is_running = self.state == AttemptStanding::Running;
+        self.repairs.last().filter(|_| is_running)
+    }
+
     /// How many repairs it had so far.
     pub fn repairs(&self) -> u32 {
         self.repairs.last().map_or(0, |last| last.repair)
@@ -364,6 +370,8 @@ pub enum Doing {
         reason: String,
         /// Until when.
         until: Timestamp,
+        /// The attempt that continues then; none where the next one starts then.
+        continues: Option<AttemptNumber>,
     },
     /// Nothing runs until the user answers a question.
     AwaitingAnswer {
@@ -378,8 +386,10 @@ pub enum Doing {
     },
     /// Nothing runs until the user says to go on.
     Paused {
-        /// The story whose next attempt is held back.
+        /// The story.
         story: StoryId,
+        /// The attempt that continues then; none where the next one starts then.
+        continues: Option<AttemptNumber>,
     },
     /// The loop is over.
     Ended,

@@ -361,11 +361,13 @@ fn what_happens_right_now_follows_the_records() {
         story: one(),
         reason: reason.clone(),
         until,
+        continues: None,
     });
     let waiting = Doing::Waiting {
         story: one(),
         reason,
         until,
+        continues: None,
     };
     assert_eq!(tape.progress.doing, waiting);
 }
@@ -740,8 +742,17 @@ fn what_the_user_asks_for_is_seen_at_once_and_when_it_holds() {
     assert!(tape.progress.pausing);
     assert_eq!(tape.progress.requested, None, "it is no stop");
     tape.hear(attempt_failed(tokens(1)));
-    tape.hear(Event::Paused { story: one() });
-    assert_eq!(tape.progress.doing, Doing::Paused { story: one() });
+    tape.hear(Event::Paused {
+        story: one(),
+        continues: None,
+    });
+    assert_eq!(
+        tape.progress.doing,
+        Doing::Paused {
+            story: one(),
+            continues: None
+        }
+    );
     assert!(!tape.progress.pausing);
     tape.hear(Event::NoteAdded {
         text: "use tabs".to_owned(),
@@ -773,11 +784,13 @@ fn a_wait_goes_on_when_a_pause_is_taken_back() {
         story: one(),
         reason: "usage limit reached".to_owned(),
         until: clock(18_000),
+        continues: None,
     };
     tape.hear(Event::Waiting {
         story: one(),
         reason: "usage limit reached".to_owned(),
         until: clock(18_000),
+        continues: None,
     });
     tape.hear(ask(Request::Pause));
     assert_eq!(
@@ -797,7 +810,10 @@ fn a_wait_goes_on_when_a_pause_is_taken_back() {
 fn a_pause_does_not_count_as_time_of_its_story() {
     let mut tape = Tape::working();
     tape.hear(Event::AttemptFailed(failure(Usage::default())));
-    tape.hear(Event::Paused { story: one() });
+    tape.hear(Event::Paused {
+        story: one(),
+        continues: None,
+    });
     let shown = |tape: &Tape, at: i64| tape.progress.stories[0].elapsed(clock(at));
     assert_eq!(shown(&tape, 4), Duration::from_secs(3));
     assert_eq!(shown(&tape, 3600), Duration::from_secs(3));

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::tui::failure;
 use crate::tui::palette::{BAD, DIM, GOOD, PLAIN, STRONG, WARN};
 use crate::tui::pane::gates::{NOT_RUN, STOPPED};
 use crate::tui::screen::story_table::StoryTable;
@@ -14,7 +15,7 @@ use crate::ui::text::{clean, pad};
 use crate::ui::words;
 use ralph_plan::tasks::TaskState;
 use ralph_run::records::progress::{
-    AttemptStanding, GateProgress, GateStanding, Importance, Progress, StoryProgress, Warning,
+    GateProgress, GateStanding, Importance, Progress, StoryProgress, Warning,
 };
 
 /// How much is shown of each story, as far as there is room: the most first.
@@ -85,12 +86,9 @@ fn all(progress: &Progress, columns: usize, detail: Detail) -> Vec<(Option<usize
 fn details(story: &StoryProgress, columns: usize, detail: Detail) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if detail >= Detail::Failures {
-        for attempt in &story.attempts {
-            if let AttemptStanding::Failed(failed) = &attempt.state {
-                let why = reason::brief(failed.kind, &failed.reason);
-                lines.push(format!("   attempt {}: {why}", attempt.number));
-            }
-        }
+        let attempts = story.attempts.iter();
+        let failures = attempts.flat_map(|it| failure::all_of(it, reason::brief));
+        lines.extend(failures.map(|failure| format!("   {failure}")));
     }
     if detail >= Detail::Tasks {
         lines.extend(story.tasks.iter().map(|task| {

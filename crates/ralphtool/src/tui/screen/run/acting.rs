@@ -76,7 +76,7 @@ impl Run {
         }
     }
 
-    /// Whether the run is paused, or will be after this attempt.
+    /// Whether the run is paused, or will be before the agent starts again.
     fn is_paused(&self) -> bool {
         self.progress.pausing || matches!(self.progress.doing, Doing::Paused { .. })
     }

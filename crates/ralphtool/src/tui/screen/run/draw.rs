@@ -11,7 +11,7 @@ use super::header::beside;
 use super::sidebar::{self, Mark, story_line};
 use super::{Run, Tab};
 use crate::tui::palette::{self, BAD, DIM};
-use crate::tui::{failure, tabbed, wrap};
+use crate::tui::{tabbed, wrap};
 
 /// The width of all tabs, and the least width that the corner leaves them.
 const ALL_TABS: usize = 35;
@@ -80,18 +80,16 @@ impl Run {
         }
     }
 
-    /// Why the attempt before the one that is shown failed, in at most this many rows; nothing if it
-    /// is the first one.
+    /// What the agent is to repair, or why the attempt before the one that is shown failed, in at most
+    /// this many rows; nothing if there is nothing of that.
     pub(super) fn failure_lines(&self, width: usize, most: usize) -> Vec<Line<'static>> {
         const HINT: &str = " (3\u{a0}shows\u{a0}all)";
         let Some(failed) = self.failure_before() else {
             return Vec::new();
         };
-        let style = failure::style(&failed.attempt.state);
-        let text = match failed.in_full() {
-            text if style == BAD => format!(" ✗ attempt {} failed: {text}", failed.attempt.number),
-            text => format!(" ! attempt {}: {text}", failed.attempt.number),
-        };
+        let style = failed.style();
+        let mark = if style == BAD { "✗" } else { "!" };
+        let text = format!(" {mark} {}", failed.in_full());
         let hint = Span::styled(HINT, DIM);
         let whole = Line::from(vec![Span::styled(text, style), hint.clone()]);
         let mut lines = wrap::wrap(&whole, width, 3);

@@ -14,7 +14,7 @@ use crate::ui::words::{self, count};
 use ralph_agents::agent_event::AgentEvent;
 use ralph_base::ids::StoryId;
 use ralph_run::records::event::{Request, RunStarted, Tries};
-use ralph_run::records::progress::{Doing, KnownCost, StoryProgress};
+use ralph_run::records::progress::{AttemptProgress, Doing, KnownCost, StoryProgress};
 
 /// How wide the gauge is, on a narrow screen and on a wide one.
 const GAUGES: (usize, usize) = (10, 20);
@@ -167,15 +167,15 @@ impl Run {
         Line::from(spans)
     }
 
-    /// The notes that no attempt has got yet, and the story they are for.
+    /// The notes that no agent has got yet, and the story they are for.
     fn waiting_notes(&self) -> Option<String> {
         let waiting = self.progress.notes.waiting();
         let stories: Vec<Option<&StoryId>> = waiting.map(|note| note.story).collect();
         let last = stories.last()?;
         let notes = count(stories.len(), "note");
         Some(match last {
-            Some(story) => format!("{notes} for the next attempt at story {story}"),
-            None => format!("{notes} for the next attempt"),
+            Some(story) => format!("{notes} for the next prompt of story {story}"),
+            None => format!("{notes} for the next prompt"),
         })
     }
 
@@ -209,12 +209,19 @@ impl Run {
                 let text = format!("review `{}`: {}", clean(review), since(*at));
                 Now::new(active, text).about(self.progress.current_story())
             }
-            Doing::Waiting { reason, until, .. } => {
+            Doing::Waiting {
+                reason,
+                until,
+                continues,
+                ..
+            } => {
                 let at = clock::time_of_day(*until, now, &self.zone);
                 let left = words::clock_between(now, *until);
                 let mark = Span::styled(format!("⏳ until {at} ({left})"), WARN);
                 let key = self.steered(", r tries now", "");
-                Now::new(mark, format!("{key}: {}", clean(reason)))
+                let after = continues.map(|attempt| format!(", then attempt {attempt} continues"));
+                let after = after.unwrap_or_default();
+                Now::new(mark, format!("{key}{after}: {}", clean(reason)))
             }
             Doing::AwaitingAnswer {
                 story,
@@ -227,13 +234,17 @@ impl Run {
                 let text = format!(" · {key} · {}: {}", since(*at), clean(question));
                 Now::new(mark, text)
             }
-            Doing::Paused { story } => {
+            Doing::Paused { story, continues } => {
                 let key = self.steered(
                     "press p to resume",
                     "the terminal that runs it can resume it",
                 );
                 let mark = Span::styled("‖ paused", WARN);
-                Now::new(mark, format!(" before story {story} · {key}"))
+                let place = match continues {
+                    Some(attempt) => format!("during attempt {attempt} of story {story}"),
+                    None => format!("before story {story}"),
+                };
+                Now::new(mark, format!(" {place} · {key}"))
             }
             Doing::Ended => {
                 let choice = match self.mode {
@@ -288,11 +299,7 @@ impl Run {
             Some(Request::Stop) => Some("stopping"),
             Some(Request::StopNow) => Some("stopping at once"),
             _ if self.progress.skipping => Some("skipping the story"),
-            _ if !self.progress.pausing => None,
-            _ if matches!(self.progress.doing, Doing::Waiting { .. }) => {
-                Some("pauses before the next attempt")
-            }
-            _ => Some("pauses after this attempt"),
+            _ => (self.progress.pausing).then_some("pauses before the agent starts again"),
         }
     }
 }
@@ -304,7 +311,7 @@ fn tried(story: Option<&StoryProgress>) -> String {
         Some(Tries { number, most, .. }) => format!(", try {number}/{most}"),
         None => String::new(),
     };
-    let repair = last.and_then(|last| last.repairs.last());
+    let repair = last.and_then(AttemptProgress::repair);
     let repair = repair.map(|it| format!(", {}", words::repair(it)));
     tried + &repair.unwrap_or_default()
 }

@@ -121,7 +121,8 @@ fn facts(story: &StoryProgress, width: usize, now: Timestamp) -> Line<'static> {
     line
 }
 
-/// The facts after why the last attempt failed, if there is room for that beside the title.
+/// The facts after what is to be repaired, or why the last attempt failed, if there is room for that
+/// beside the title.
 fn with_failure(story: &StoryProgress, facts: Line<'static>, room: usize) -> Line<'static> {
     let running = story.attempts.last();
     let running = running.filter(|_| story.state == StoryStanding::Running);
@@ -129,7 +130,7 @@ fn with_failure(story: &StoryProgress, facts: Line<'static>, room: usize) -> Lin
     let Some(failed) = failed.filter(|_| room >= LEAST_FAILURE) else {
         return facts;
     };
-    let (mark, style) = failure::mark(&failed.attempt.state);
+    let (mark, style) = failed.mark();
     let text = wrap::styled(format!("{mark} {}", failed.cause()), style);
     let mut line = wrap::cut(&text, room);
     line.spans.push(Span::raw(" "));
@@ -144,7 +145,7 @@ fn tries(last: &AttemptProgress, is_running: bool, width: usize) -> Option<Strin
     if is_running {
         let Tries { number, most, .. } = last.tries;
         let tried = (number > 1).then(|| format!("try {number}/{most}"));
-        return last.repairs.last().map(words::repair).or(tried);
+        return last.repair().map(words::repair).or(tried);
     }
     if number < 2 {
         return None;
