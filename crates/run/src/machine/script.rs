@@ -417,6 +417,10 @@ pub(super) fn saved(ticket: Ticket) -> Input {
     )
 }
 
+pub(super) fn gates_undone(ticket: Ticket) -> Input {
+    Input::Answer(ticket, Answer::GatesUndone)
+}
+
 pub(super) fn was_parked(ticket: Ticket) -> Input {
     Input::Answer(ticket, Answer::Parked(5))
 }

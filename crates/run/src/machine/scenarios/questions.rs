@@ -124,10 +124,12 @@ fn a_pause_holds_the_answer_back() {
     let mut script = waiting(keep(), Some("s1"));
     script.ask_for(UserCommand::Pause);
     let effects = script.ask_for(answer("SQLite"));
-    assert_eq!(
-        effects,
-        [answered("SQLite"), say(Event::Paused { story: id("1") })]
-    );
+    assert_eq!(effects[0], answered("SQLite"));
+    let paused = Event::Paused {
+        story: id("1"),
+        continues: Some(AttemptNumber(1)),
+    };
+    assert_eq!(script.give(gates_undone), [say(paused)]);
     let effects = script.ask_for(UserCommand::GoOn);
     assert_eq!(effects[0], requested(Request::GoOn));
     assert!(matches!(

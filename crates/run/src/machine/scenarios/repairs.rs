@@ -353,10 +353,6 @@ fn a_stop_or_a_skip_while_a_session_waits_parks_the_attempt() {
     }
 }
 
-fn gates_undone(ticket: Ticket) -> Input {
-    Input::Answer(ticket, Answer::GatesUndone)
-}
-
 #[test]
 fn a_stop_or_a_skip_just_before_a_pause_parks_the_attempt() {
     for (command, kind) in [
