@@ -93,8 +93,8 @@ fn opening(input: &PromptInput<'_>) -> String {
     format!(
         "You are implementing one story of the change `{change}`: story {} ({}). This is attempt {} at it.\n\n\
          Do this story and only this story. Other stories of the change are done before or after it by \
-         separate runs; leave their code, their tasks and their boxes alone. You work unattended: decide \
-         for yourself whatever the plan leaves open.",
+         separate runs; leave their code, their tasks and their boxes alone. Decide for \
+         yourself what the plan leaves open, unless only the user can decide it.",
         story.id, story.title, input.attempt
     )
 }

@@ -103,7 +103,7 @@ fn unboxed(change: &Change, file: &TaskFile) -> Vec<Finding> {
     });
     let findings = unboxed.map(|heading| {
         let message = format!(
-            "`{}` lists tasks without boxes: it is not a story, and no run does it",
+            "`{}` lists tasks without boxes: it is not a story, and runs ignore it",
             heading.title
         );
         Finding {

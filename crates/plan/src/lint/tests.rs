@@ -353,7 +353,7 @@ fn stories_and_tasks_without_anything_in_them_are_found() {
             - [~] 5.2 `b` is 1
         "},
         &[
-            "*7 no_open_task: `3. Docs` lists tasks without boxes: it is not a story, and no run does it",
+            "*7 no_open_task: `3. Docs` lists tasks without boxes: it is not a story, and runs ignore it",
             "2 empty_title: the story has no title: the log and its commit show only a number",
             "4 empty_task: the box has no text: an agent cannot know what is to be done",
             "5 no_open_task: the story is skipped: none of its tasks is open",

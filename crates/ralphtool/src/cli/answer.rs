@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &AnswerArguments, context: &Context) -> Result<Exit
     let is_live = watch.status(&Zoned::now()).is_live();
     let story = clean(&story.0);
     let text = if is_live {
-        format!("answered: the run gets it for story {story}\n")
+        format!("answered: the agent of story {story} gets it\n")
     } else {
         format!("answered: `ralphtool resume` continues with story {story}\n")
     };
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &AnswerArguments, context: &Context) -> Result<Exit
 
 fn list(questions: &[QuestionAsked]) -> Result<ExitCode, Failure> {
     if questions.is_empty() {
-        return output::print(b"no agent has asked a question\n");
+        return output::print(b"no question waits for an answer\n");
     }
     let line = |it: &QuestionAsked| {
         let story = clean(&it.story.0);
@@ -85,7 +85,7 @@ fn read(
 }
 
 fn none() -> Failure {
-    Failure::refused("no agent has asked a question")
+    Failure::refused("no question waits for an answer")
         .hint("`ralphtool status` shows what the run does")
 }
 

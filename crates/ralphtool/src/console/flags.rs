@@ -134,7 +134,7 @@ pub(crate) struct RunArguments {
     /// Stop git and other short commands that take longer than this [default: 30s]
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) command_timeout: Option<TimeLimit>,
-    /// Wait at most this long for a usage limit of the agent to end; `off` for no maximum [default: off]
+    /// Wait at most this long for a usage limit to end, or for an answer; `off` for no maximum [default: off]
     #[arg(long, value_name = "DURATION", hide_short_help = true)]
     pub(crate) max_wait: Option<TimeLimit>,
     /// Stop the run when it has cost this much, in US dollars; `off` for no maximum [default: off]
@@ -178,7 +178,7 @@ pub(crate) struct RunArguments {
     /// What to do with the branch at the end; without a terminal, `ask` keeps it
     #[arg(long, value_name = "CHOICE", value_parser = on_finish())]
     pub(crate) on_finish: Option<OnFinish>,
-    /// What to do when an agent asks a question [default: wait on a terminal]
+    /// What to do when an agent asks a question [default: wait on the run screen]
     #[arg(long, value_name = "CHOICE", value_parser = on_blocked(), hide_short_help = true)]
     pub(crate) on_blocked: Option<OnBlocked>,
     /// Print a plain log instead of showing the screen
@@ -274,7 +274,7 @@ fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
     let choices = OnBlocked::NAMES.map(|(name, choice)| {
         PossibleValue::new(name).help(match choice {
             OnBlocked::Wait => "Wait for the answer, with the work of the agent kept",
-            OnBlocked::Skip => "Go on without the story until there is an answer",
+            OnBlocked::Skip => "Continue with other stories until there is an answer",
             OnBlocked::Stop => "End the run",
         })
     });

@@ -491,7 +491,7 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
     insta::assert_snapshot!(without_vault(&text), @r"
     You are implementing one story of the change `add-retry`: story 2 (Retry the upload). This is attempt 1 at it.
 
-    Do this story and only this story. Other stories of the change are done before or after it by separate runs; leave their code, their tasks and their boxes alone. You work unattended: your questions would not be answered.
+    Do this story and only this story. Other stories of the change are done before or after it by separate runs; leave their code, their tasks and their boxes alone. Decide for yourself what the plan leaves open, unless only the user can decide it.
 
     ## Story 2: Retry the upload
 
@@ -562,12 +562,13 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
 
     ## How To End
 
-    Your final message must end with exactly one of two tags, alone on its last line, without quotes or code marks:
+    Your final message must end with exactly one of three tags, alone on its last line, without quotes or code marks:
 
     - Write `<promise>COMPLETE</promise>` only when every open task of this story is really done and all checks pass.
+    - Write `<promise>BLOCKED: question</promise>` only when the story cannot be done without a decision that only the user can make: one question on one line, with the choices you see. Your work stays as it is until the answer comes. Do not ask what you can find out or decide yourself.
     - Otherwise write `<promise>FAILED: reason</promise>`, with a reason that helps the next attempt: what is in the way, what you tried, and what you would do next.
 
-    One of the two must come. An honest failure is worth more than a false success: it is undone and tried again with your reason, while a false success is built upon.
+    One of the three must come. An honest failure is worth more than a false success: it is undone and tried again with your reason, while a false success is built upon.
     ");
 }
 

@@ -141,6 +141,11 @@ const SITUATIONS: &[Situation] = &[
             said(&sandbox.run(&["loop"]))
         },
     ),
+    ("attempt 1 of story 1 asks: which database?", || {
+        let sandbox = retry();
+        sandbox.agent("echo '<promise>BLOCKED: which database?</promise>'");
+        said(&sandbox.run(&["loop"]).ends_with(1))
+    }),
     ("gate `tests` failed: exit code 101", || {
         gated("baseline = false")
     }),

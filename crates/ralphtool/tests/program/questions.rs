@@ -45,7 +45,7 @@ fn an_answer_from_another_terminal_continues_the_session_with_the_work_as_it_was
     let said = sandbox
         .run(&["answer", "SQLite,", "version", "3"])
         .ends_with(0);
-    assert_eq!(said.stdout, "answered: the run gets it for story 1\n");
+    assert_eq!(said.stdout, "answered: the agent of story 1 gets it\n");
     running.end().ends_with(0);
     assert_eq!(what(&sandbox), ["first", "again", "first"]);
     let prompt = asked(&sandbox, 2);
@@ -56,7 +56,7 @@ fn an_answer_from_another_terminal_continues_the_session_with_the_work_as_it_was
     assert_eq!(sandbox.git("show HEAD~1:story-1.txt"), "half\nanswered\n");
     assert_eq!(sandbox.failures(), [""; 0]);
     let listed = sandbox.run(&["answer"]).ends_with(0).stdout;
-    assert_eq!(listed, "no agent has asked a question\n");
+    assert_eq!(listed, "no question waits for an answer\n");
     let answers = sandbox.runs()[0].join("answers");
     assert_eq!(fs::read_dir(answers).unwrap().count(), 0, "it is taken");
 }
@@ -93,7 +93,7 @@ fn an_answer_that_no_agent_waits_for_is_refused() {
     );
     let output = sandbox.run(&["answer", "yes"]).ends_with(2);
     assert!(
-        output.stderr.contains("no agent has asked a question"),
+        output.stderr.contains("no question waits for an answer"),
         "{}",
         output.stderr
     );

@@ -620,13 +620,13 @@ fn a_review_at_the_end_that_has_not_taken_place_is_said() {
         .run(&["loop", "c", "--story", "1"])
         .ends_with(0)
         .stdout;
-    let alert = "! review `judge` has not taken place yet: it does when every story is done";
+    let alert = "! review `judge` has not run yet: it runs when every story is done";
     assert!(said.contains(alert), "{said}");
     let answer =
         "answer \"$(item T1 met a), $(item T2 met b), $(item T3 met c), $(item T4 met d)\"";
     reviewer(&sandbox, answer);
     let said = sandbox.run(&["resume"]).ends_with(0).stdout;
-    assert!(!said.contains("has not taken place"), "{said}");
+    assert!(!said.contains("has not run yet"), "{said}");
 }
 
 #[test]

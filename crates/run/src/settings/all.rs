@@ -180,12 +180,12 @@ settings! {
         "depends" => depends: bool = true, variable "RALPHTOOL_DEPENDS",
             "Whether a story may depend on those before it where neither the plan nor `[[story]]` says so.";
         "on_blocked" => on_blocked: OnBlocked,
-            without "`wait` on a terminal", example r#""wait""#,
+            without "`wait` on the run screen", example r#""wait""#,
             variable "RALPHTOOL_ON_BLOCKED", flag "--on-blocked",
             "What to do when an agent asks a question: `wait` for the answer (`max_wait` bounds it), `skip` the\n\
-             story until there is one, or `stop`. `ralphtool answer` answers. Without it, the run waits on a\n\
-             terminal, and elsewhere continues with the stories that are known not to depend on it; this is\n\
-             an example.";
+             story until there is one, or `stop`. `ralphtool answer` answers. Without it, the run waits if it\n\
+             has the run screen, and otherwise continues with the stories that are known not to depend on it;\n\
+             this is an example.";
         "commit_message" => commit_message: MessageTemplate = MessageTemplate::default(),
             variable "RALPHTOOL_COMMIT_MESSAGE",
             "The message of each story's commit after `ralphtool finish --reword`. Placeholders: {id}, {title},\n\
@@ -199,7 +199,7 @@ settings! {
             "How long git and other short commands may take.";
         "max_wait" => max_wait: TimeLimit = TimeLimit::OFF,
             variable "RALPHTOOL_MAX_WAIT", flag "--max-wait",
-            "How long to wait, at most, for a usage limit of the agent to end.";
+            "How long to wait, at most, for a usage limit of the agent to end, or for an answer.";
         "limit_pause" => limit_pause: TimeLimit = TimeLimit::seconds(60),
             variable "RALPHTOOL_LIMIT_PAUSE",
             "The first wait if a limit does not say when it ends; it doubles, up to an hour.";

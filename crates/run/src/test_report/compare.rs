@@ -67,7 +67,7 @@ pub(crate) fn compare(before: Option<&TestReport>, now: Option<&TestReport>) -> 
         let is_missing = |runner: &&Runner| !now.runners.contains_key(runner);
         let missing = runners.find(is_missing);
         new.broken
-            .extend(missing.map(|it| format!("{it} did not come to its end")));
+            .extend(missing.map(|it| format!("{it} did not finish")));
     }
     if new.is_empty() {
         return Compared::AsBefore(Figures {
@@ -433,7 +433,7 @@ mod tests {
     fn a_runner_that_no_longer_comes_to_its_end_counts() {
         let go = "ok  \tpkg\t0.1s\n";
         let both = format!("{go}{}", pytest(&["a"], 1));
-        counts(&both, go, "pytest did not come to its end");
+        counts(&both, go, "pytest did not finish");
         let want = ": 1 test fails, as before the attempt";
         is_as_before(&both, &both, want);
         // It did not run before, so that what it says now may not be new.

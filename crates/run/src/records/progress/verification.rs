@@ -73,7 +73,7 @@ impl Progress {
         }
         let reviews = self.reviews_not_run();
         let reviews = reviews.iter().map(|name| {
-            format!("review `{name}` has not taken place yet: it does when every story is done")
+            format!("review `{name}` has not run yet: it runs when every story is done")
         });
         let gates = self.gates_at_end_not_run();
         gates.into_iter().chain(reviews).collect()
