@@ -52,7 +52,7 @@ pub struct Previous {
     pub parked: Option<AttemptId>,
 }
 
-/// What an agent whose session goes on is told.
+/// The message to an agent whose session continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     /// A check of its work failed, for this reason.
@@ -130,7 +130,7 @@ fn notes(notes: &[String]) -> Option<String> {
     let notes: Vec<String> = notes.iter().map(|note| fenced("text", note)).collect();
     Some(format!(
         "## Note From The User\n\n\
-         The user is watching this run and wrote this for this story. The user also wrote the plan: \
+         The user wrote this for this story. The user also wrote the plan: \
          where the note and the plan differ, follow the note.\n\n{}",
         notes.join("\n\n")
     ))
@@ -281,8 +281,7 @@ fn promise() -> String {
      Your final message must end with exactly one of three tags, alone on its last line, without quotes or code marks:\n\n\
      - Write `<promise>COMPLETE</promise>` only when every open task of this story is really done and all checks pass.\n\
      - Write `<promise>BLOCKED: question</promise>` only when the story cannot be done without a decision that \
-     only the user can make: one question on one line, with the choices you see. Your work stays as it is until the \
-     answer comes. Do not ask what you can find out or decide yourself.\n\
+     only the user can make: one question on one line, with the choices you see. Do not ask what you can find out or decide yourself.\n\
      - Otherwise write `<promise>FAILED: reason</promise>`, with a reason that helps the next attempt: what is \
      in the way, what you tried, and what you would do next.\n\n\
      One of the three must come. An honest failure is worth more than a false success: it is undone and tried again \

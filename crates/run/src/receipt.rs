@@ -273,7 +273,7 @@ pub struct RepairReceipt {
     /// The gate that was red, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
-    /// What the agent was told.
+    /// The reason that the agent got.
     pub reason: String,
 }
 

@@ -565,7 +565,7 @@ fn prompt_is_what_an_agent_would_get_for_the_next_story() {
     Your final message must end with exactly one of three tags, alone on its last line, without quotes or code marks:
 
     - Write `<promise>COMPLETE</promise>` only when every open task of this story is really done and all checks pass.
-    - Write `<promise>BLOCKED: question</promise>` only when the story cannot be done without a decision that only the user can make: one question on one line, with the choices you see. Your work stays as it is until the answer comes. Do not ask what you can find out or decide yourself.
+    - Write `<promise>BLOCKED: question</promise>` only when the story cannot be done without a decision that only the user can make: one question on one line, with the choices you see. Do not ask what you can find out or decide yourself.
     - Otherwise write `<promise>FAILED: reason</promise>`, with a reason that helps the next attempt: what is in the way, what you tried, and what you would do next.
 
     One of the three must come. An honest failure is worth more than a false success: it is undone and tried again with your reason, while a false success is built upon.

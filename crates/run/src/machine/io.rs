@@ -112,7 +112,7 @@ pub struct Continuation {
     pub session: String,
     /// Which round of the attempt it is; the second is the first that continues a session.
     pub round: u32,
-    /// What the agent is told.
+    /// What the agent has to know.
     pub message: Message,
     /// What the session used so far: some agents report its total.
     pub used: Usage,

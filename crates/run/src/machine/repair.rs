@@ -187,7 +187,7 @@ impl Machine {
         };
         let is_check = is_check(open.kind);
         match failure.kind {
-            // The next attempt starts a new session, and is told what the check had found.
+            // The next attempt starts a new session; its prompt says what the check had found.
             FailureKind::Crashed | FailureKind::Overflow if !began => {
                 let why = &failure.reason;
                 let message = format!("the agent's session could not be continued: {why}");

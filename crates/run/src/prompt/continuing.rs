@@ -1,4 +1,4 @@
-//! What an agent is told whose session goes on: it knows the story, its rules and its own work.
+//! The message to an agent whose session continues: it knows the story, its rules and its own work.
 
 use super::{Message, defuse, fenced, notes, promise};
 

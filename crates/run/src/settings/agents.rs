@@ -207,7 +207,8 @@ fn environment(item: &Item<'_>) -> Result<BTreeMap<String, Variable>, Mistake> {
 table! {
     AgentKeys, "[agents.mine]",
     "An agent of your own: use it with `agent = \"mine\"`. At the end it must print a line of its own,\n\
-     `<promise>COMPLETE</promise>`, or `<promise>FAILED: why</promise>`; the prompt says so.",
+     `<promise>COMPLETE</promise>`, `<promise>FAILED: why</promise>` or `<promise>BLOCKED: question</promise>`;\n\
+     the prompt says so.",
     example "command = [\"my-agent\", \"--auto\"]\noutput = \"text\"";
     command: Command, without "needed, or `like`", example r#"["my-agent", "--auto"]"#,
         asks "the agent `{name}` runs", "The command that is started for each attempt.";
