@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::availability::Pick;
 use super::held::Held;
-use super::io::{AgentEnd, AgentRequest, AgentStart, Answer, Effect, Step, TimerKind};
+use super::io::{AgentEnd, AgentExit, AgentRequest, AgentStart, Answer, Effect, Step, TimerKind};
 use super::session::{Attempt, Session};
 use super::stories::Current;
 use super::verdict::{AttemptFailure, Ending, judge};
@@ -223,7 +223,9 @@ impl Machine {
         }
         self.settle_usage(&mut work.attempt, end.usage);
         let mut attempt = work.attempt;
-        attempt.session.id.clone_from(&end.session);
+        let session = end.session.clone();
+        // A program that could not be started has no session.
+        attempt.session.id = session.filter(|_| !matches!(end.exit, AgentExit::Code(126 | 127)));
         attempt.session.worked += between(work.started, self.now);
         attempt.story.usage.add(&attempt.usage);
         self.tally.usage.add(&attempt.usage);

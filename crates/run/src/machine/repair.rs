@@ -174,14 +174,10 @@ impl Machine {
     /// An agent process ended without a promise that counts.
     pub(super) fn on_round_failed(
         &mut self,
-        mut attempt: Attempt,
+        attempt: Attempt,
         failure: AttemptFailure,
         began: bool,
     ) -> Phase {
-        // An agent that did nothing does not know its session: there is nothing to continue.
-        if !began && failure.kind == FailureKind::Crashed {
-            attempt.session.id = None;
-        }
         let Some(open) = attempt.session.open.clone() else {
             return self.fail(attempt, failure);
         };
