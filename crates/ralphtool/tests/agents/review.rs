@@ -18,8 +18,8 @@ fn verdicts(verdict: &str, evidence: &str) -> Step {
     say(&format!("I have looked.\n\n```json\n{answer:#}\n```"))
 }
 
-/// A reviewer tries to write with each of its tools, and finds something not met, which is the reason
-/// of the next attempt; at last it finds everything met.
+/// A reviewer tries to write with each of its tools, and finds something not met, which the agent is to
+/// repair, or is the reason of the next attempt; at last it finds everything met.
 pub(crate) fn reviews(cli: Cli) {
     let evidence = "story-1.txt:1 has no blue door";
     // One that has no such tool ends its turn, and is asked once more.
@@ -51,13 +51,21 @@ pub(crate) fn reviews(cli: Cli) {
     let not_met = verdicts.iter().filter(|it| **it == "not_met").count();
     assert!(not_met > 0, "{results:?}");
     assert_eq!(verdicts.last().unwrap(), "met");
-    let failures = sandbox.failures();
-    assert_eq!(failures.len(), not_met, "{failures:?}");
+    let events = sandbox.events();
+    let is_rejected = |it: &&Value| {
+        matches!(
+            it["event"].as_str(),
+            Some("repair_started" | "attempt_failed")
+        )
+    };
+    let rejected: Vec<&Value> = events.iter().filter(is_rejected).collect();
     let reason = format!("T1 1.1 Do a: not met: {evidence}");
-    assert!(
-        failures.iter().all(|it| it.ends_with(&reason)),
-        "{failures:?}"
-    );
+    let says_why =
+        |it: &&Value| it["kind"] == "review" && it["reason"].as_str().unwrap().ends_with(&reason);
+    assert_eq!(rejected.len(), not_met, "{rejected:?}");
+    assert!(rejected.iter().all(says_why), "{rejected:?}");
+    let first = ["attempt_failed", "repair_started"][usize::from(Cli::CONTINUED.contains(&cli))];
+    assert_eq!(rejected[0]["event"], first);
     let used: Vec<&Value> = results
         .iter()
         .map(|it| &it["usage"]["input_tokens"])
