@@ -436,3 +436,56 @@ fn what_the_rounds_of_an_attempt_used_is_added_up() {
     assert_eq!(*usage, tokens(42));
     assert_eq!(script.machine.tally.usage, tokens(42));
 }
+
+fn crashed(exit: i32) -> AgentEnd {
+    AgentEnd {
+        exit: AgentExit::Code(exit),
+        final_seen: false,
+        began: false,
+        ..in_session(silent())
+    }
+}
+
+#[test]
+fn an_agent_that_crashed_continues_in_its_session_unless_it_could_not_be_started() {
+    let mut script = Script::working(keep());
+    let reason = "the agent ended with exit code 1";
+    assert_eq!(
+        script.give(|ticket| ended(ticket, crashed(1))),
+        [round(4, 2, Message::Interrupted(reason.to_owned()))]
+    );
+    // Twice the same: the session does not help.
+    script.give(agent_started);
+    is_parked_as(
+        &script.give(|ticket| ended(ticket, crashed(1))),
+        FailureKind::Crashed,
+        reason,
+    );
+    let mut script = Script::working(keep());
+    let effects = script.give(|ticket| ended(ticket, crashed(127)));
+    is_parked_as(
+        &effects,
+        FailureKind::Crashed,
+        "the agent ended with exit code 127",
+    );
+}
+
+#[test]
+fn an_agent_that_was_silent_for_too_long_continues_in_its_session() {
+    let mut script = Script::working(Policy {
+        idle_timeout: Some(Duration::from_secs(60)),
+        ..keep()
+    });
+    script.pass(60).fire(TimerKind::Idle);
+    let end = AgentEnd {
+        exit: AgentExit::StoppedByUs,
+        final_seen: false,
+        ..in_session(silent())
+    };
+    let effects = script.give(|ticket| ended(ticket, end));
+    let reason = "silent for 1m; it said nothing";
+    assert_eq!(
+        effects,
+        [round(4, 2, Message::Interrupted(reason.to_owned()))]
+    );
+}
