@@ -110,7 +110,7 @@ pub(super) fn unknown_command(name: &str, whole: &Command) -> Failure {
         .get_subcommands()
         .flat_map(Command::get_name_and_visible_aliases)
         .collect();
-    let near = nearest(name, &known).or_else(|| transposed(name, &known));
+    let near = transposed(name, &known).or_else(|| nearest(name, &known));
     let near = near.map(|near| format!("ralphtool {near}"));
     let other = OTHER_NAMES.iter().find(|(it, _)| *it == name);
     match other.map(|(_, command)| (*command).to_owned()).or(near) {
