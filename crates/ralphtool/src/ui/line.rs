@@ -22,7 +22,7 @@ use ralph_run::settings::TamperCheck;
 /// How many lines of a reason are shown.
 const REASON_LINES: usize = 12;
 
-/// What becomes of an attempt that continues after a wait or a pause.
+/// Which attempt continues after a wait or a pause.
 const STAYS: &str = "its changes stay in the tree";
 
 /// How much a line matters, the most important first.
